@@ -13,10 +13,10 @@ import { nextWaitMs, recheckWaits, VERIFY_WINDOW_MS } from '../src/core/life/lad
 import { type DomainState, type Occurrence, transition } from '../src/core/life/lifecycle.ts';
 import type { ProofSeen } from '../src/core/names/proof.ts';
 import { REDIRECTS_MAX, redirectStatuses } from '../src/core/names/redirects.ts';
+import { MINUTE } from '../src/core/time.ts';
 import { docsDomain } from '../src/http/schemas/examples.ts';
 import { later, noon } from './support/builders.ts';
 
-const MINUTE = 60_000;
 const root = new URL('../', import.meta.url);
 const file = (path: string) => readFileSync(new URL(path, root), 'utf8');
 

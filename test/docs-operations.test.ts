@@ -1,18 +1,18 @@
 /** On-call operators rely on these pages: every name and wait must match the code. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { durationInWords } from '../src/core/diagnosis/shows.ts';
 import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
 import { DELIVERIES_KEPT_MS, deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
+import { HOUR, MINUTE } from '../src/core/time.ts';
 import { repairKinds } from '../src/db/domains/waiting.ts';
 import { workTimes } from '../workers/running/work-times.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 const runbooks = read('docs/run/runbooks.md');
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 
 /** The sections of a page, each with its heading. */
 const sectionsOf = (page: string) => page.split(/^## /m).slice(1);

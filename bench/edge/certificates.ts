@@ -1,4 +1,5 @@
 /** The certificates of every contender: a P-256 key and a leaf for each name, all issued by one root. */
+
 import { createHash, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import {
@@ -6,6 +7,7 @@ import {
   privateKeyToPem,
   publicKeyInfo,
 } from '../../src/certificates/vault/keys.ts';
+import { DAY } from '../../src/core/time.ts';
 import { hostnameOf } from './settings.ts';
 
 export type SiteCertificate = {
@@ -23,7 +25,6 @@ export type Certificates = {
   readonly notAfter: Date;
 };
 
-const DAY_MS = 86_400_000;
 /** The uncompressed point at the end of a P-256 key's SubjectPublicKeyInfo. */
 const POINT_OCTETS = 65;
 /** SEQUENCE with two length octets, for contents over 255 octets. */
@@ -33,7 +34,7 @@ const ALGORITHM_OCTETS = 12;
 
 export async function makeCertificates(count: number): Promise<Certificates> {
   const notBefore = new Date(Date.now() - 60_000);
-  const notAfter = new Date(notBefore.getTime() + 90 * DAY_MS);
+  const notAfter = new Date(notBefore.getTime() + 90 * DAY);
   const [rootKey, firstKey] = [generatePrivateKey(), generatePrivateKey()];
   const validity = { notBefore, notAfter };
   const root = await signRoot({ commonName: 'The root of a bench', key: rootKey, ...validity });

@@ -3,9 +3,7 @@
  * 1 to 30 minutes, 25 % within 30 minutes to 6 hours, 15 % within 6 to 47.5 hours, each on a logarithmic scale.
  * Replace it with measured times when there are any.
  */
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 
 const mix = [
   { share: 0.6, from: MINUTE, to: 30 * MINUTE },

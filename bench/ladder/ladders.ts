@@ -3,12 +3,8 @@
 import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/time.ts';
 import type { Draw } from './arrivals.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 export type Ladder = {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** `npm run sim:ladder` prints these figures. */
+
 import { describe, expect, it } from 'vitest';
 import { arrivals, drawsFrom } from '../../bench/ladder/arrivals.ts';
 import { type Ladder, ours, rivals } from '../../bench/ladder/ladders.ts';
 import { compare, type Figures, simulate } from '../../bench/ladder/simulate.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const own = simulate(ours);
 
 function rivalNamed(name: string): Ladder {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const MINUTE = 60_000;
 const first = 'https://first.example/dir';
 
 function start(timeScale = 1) {

@@ -9,8 +9,8 @@ import {
 } from '../../src/certificates/authorities/external.ts';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { DAY } from '../../src/core/time.ts';
 
-const DAY = 86_400_000;
 const hostname = 'docs.shop.test';
 /** Certificates have whole seconds. */
 const start = Math.floor(Date.now() / 1_000) * 1_000;

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { createLocalAuthority, type LocalRoot } from '../../src/certificates/authorities/local.ts';
 import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';
 import { isForKey, readCertificate } from '../../src/certificates/x509.ts';
+import { DAY } from '../../src/core/time.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
-const DAY_MS = 86_400_000;
 
 /** As in the database, the first root stored wins. */
 function createRootStore() {
@@ -54,7 +54,7 @@ describe('The local CA', () => {
     const { result, privateKey, steps } = await issue();
     const facts = readCertificate(result.chain);
     expect(facts.hostnames).toEqual(['docs.acme.test']);
-    expect(result.notAfter.getTime() - result.notBefore.getTime()).toBe(90 * DAY_MS);
+    expect(result.notAfter.getTime() - result.notBefore.getTime()).toBe(90 * DAY);
     expect(result.notBefore < now && now < result.notAfter).toBe(true);
     expect(result.issuer).toMatch(/^Signpost local authority [0-9a-f]{8}$/);
     expect(isForKey(result.chain, privateKey)).toBe(true);

@@ -17,11 +17,9 @@ import {
   takesAtOnce,
   tokenAt,
 } from '../../src/core/certificates/budget.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 const limits = Object.keys(authorityLimits) as AuthorityLimit[]; // no other limits are published
 
 const projectId = '00000000-0000-4000-8000-00000000000a';

@@ -13,10 +13,9 @@ import {
   noneWaiting,
   type OthersWaiting,
 } from '../../src/core/certificates/budget-wait.ts';
+import { HOUR, SECOND } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const SECOND = 1_000;
-const HOUR = 3_600 * SECOND;
 const projectId = '00000000-0000-4000-8000-00000000000a';
 const accountId = '00000000-0000-4000-8000-00000000000b';
 const buckets = bucketsOf(

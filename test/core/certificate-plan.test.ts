@@ -10,11 +10,8 @@ import {
   renewAt,
   renewalCheckAt,
 } from '../../src/core/certificates/plan.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const MINUTE = 60_000;
 
 describe('the renewal of a certificate', () => {
   it.each([

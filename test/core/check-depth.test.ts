@@ -5,9 +5,8 @@ import {
   type EarlierCheck,
 } from '../../src/core/diagnosis/check-depth.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const noon = Date.parse('2026-01-01T12:00:00Z');
 
 type Times = { readonly checkedAt: number; readonly now: number; readonly watchedUntil?: number };

@@ -1,13 +1,13 @@
 /** Which blocking findings set a domain back. */
+
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import type { ProxyPassage } from '../../src/core/diagnosis/proxies.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
 import type { DomainState, Verdict } from '../../src/core/life/lifecycle.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const about = { hostname: 'docs.shop.test', target: 'x.edge.test' };
 const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };
 const disagree: Finding = {

@@ -5,11 +5,8 @@ import {
   isOwnView,
   worthAsking,
 } from '../../src/core/certificates/choose-authority.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 
 const well: AuthorityState = {
   isForbidden: false,

@@ -1,4 +1,5 @@
 /** Every occurrence in every state, for src/core/life/decide.ts. */
+
 import { describe, expect, it, test } from 'vitest';
 import { drawOf, servedTimes } from '../../src/core/certificates/plan.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
@@ -11,10 +12,9 @@ import {
 } from '../../src/core/life/decide.ts';
 import { recheckAt } from '../../src/core/life/ladder.ts';
 import type { DomainState, DomainStatus } from '../../src/core/life/lifecycle.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const rules = { windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: HOUR, jitter: 0.5 };
 const before = later(noon, -HOUR);
 

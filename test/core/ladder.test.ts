@@ -8,10 +8,8 @@ import {
   VERIFY_WINDOW_MS,
   windowEnd,
 } from '../../src/core/life/ladder.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 const since = new Date('2026-03-01T12:00:00Z');
 
 function waitAt(ageMs: number, rest: Partial<LadderInput> = {}): number {

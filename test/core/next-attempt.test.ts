@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mayWake, nextAttempt } from '../../src/core/certificates/escalation.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
-
-const MINUTE = 60_000;
 
 describe('the next attempt', () => {
   const plan = {

@@ -6,8 +6,7 @@ import {
   quarantineWaitsMs,
   sweepLeasesMs,
 } from '../../src/core/operations/quarantine.ts';
-
-const SECOND = 1_000;
+import { SECOND } from '../../src/core/time.ts';
 
 describe('a job with internal errors', () => {
   it.each([

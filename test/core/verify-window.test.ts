@@ -1,4 +1,5 @@
 /** With a window of 24 hours instead of 48, only the time of failure changes. */
+
 import { describe, expect, it } from 'vitest';
 import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
@@ -8,10 +9,9 @@ import {
   transition,
   type Verdict,
 } from '../../src/core/life/lifecycle.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 
-const HOUR = 3_600_000;
-const MINUTE = 60_000;
 const rulesAt = (now: Date, hours: number) => {
   return { now, windowMs: hours * HOUR, timeScale: 1, jitter: 0.5 };
 };

@@ -6,11 +6,8 @@ import {
   FAILING_MS,
   type WebhookResponse,
 } from '../../src/core/operations/webhook-plan.ts';
+import { DAY, HOUR, SECOND } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
-
-const SECOND = 1_000;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 const answered = (status: number, retryAfter: string | null = null): WebhookResponse => ({
   kind: 'answered',

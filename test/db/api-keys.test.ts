@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { DAY, MINUTE } from '../../src/core/time.ts';
 import { type ApiKeyStore, createApiKeyStore, isLive } from '../../src/db/api-keys.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../http/support.ts';
 import { later, noon } from '../support/builders.ts';
 
-const MINUTE = 60_000;
-const DAY = 1_440 * MINUTE;
 const rounds = [1, 2, 3, 4, 5]; // finds a race that is lost in every second round
 
 describe.each(databases)('API keys on %s', (storage) => {

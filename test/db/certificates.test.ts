@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
+import { DAY } from '../../src/core/time.ts';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const DAY = 86_400_000;
 const issued = {
   chain: 'PEM',
   issuer: 'Test CA',

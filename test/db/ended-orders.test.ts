@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { bucketOf, refillMs } from '../../src/core/certificates/budget.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
 import {
@@ -16,9 +17,6 @@ import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
 const budgets: AuthorityBudgets = [

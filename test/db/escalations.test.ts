@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -17,8 +18,6 @@ import type { ListPlace, Page } from '../../src/db/page.ts';
 import { aCheckSave, later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
-
-const HOUR = 3_600_000;
 
 function aCase(cause: EscalationCause, refusals = 0): NewEscalation {
   const evidence = { ...readEvidence({}), refusals };

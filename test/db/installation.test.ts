@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY } from '../../src/core/time.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { countRepairs, createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { readInstallation } from '../../src/db/installation.ts';
@@ -7,7 +8,6 @@ import { nothing } from '../ops/support.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const DAY = 86_400_000;
 /** By the database's clock, which is the machine's here. */
 const inDays = (days: number) => new Date(Date.now() + days * DAY);
 

@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { readOperations } from '../../src/db/operations.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
 import { noon } from '../support/builders.ts';
 
-const HOUR = 3_600_000;
 let database: TestDatabase;
 const ids = { project: randomUUID(), domain: randomUUID() };
 

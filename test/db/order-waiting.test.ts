@@ -1,8 +1,10 @@
 /** While others wait for a CA's limits, an account's orders get its share, on a real database. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { refillMs } from '../../src/core/certificates/budget.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 import { type AccountStore, createAccountStore } from '../../src/db/accounts.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import {
@@ -14,8 +16,6 @@ import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
 

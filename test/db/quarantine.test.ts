@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HOUR } from '../../src/core/time.ts';
 import { createQuarantineStore, type QuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const HOUR = 3_600_000;
 const queue = 'issue-certificate';
 
 describe.each(databasesOfRun())('a quarantined job on $name', ({ name, available }) => {

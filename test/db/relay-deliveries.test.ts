@@ -1,8 +1,10 @@
 /** What the relay queues, queues again and deletes, in real databases. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { jobId } from '../../src/core/operations/jobs.ts';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
+import { DAY, MINUTE } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
@@ -17,8 +19,6 @@ import { openStoredDeliveries, ownerOf, type StoredDeliveries } from './stored-d
 /** It takes longer on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const MOST = deliveriesInFlight.host;
 const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
 

@@ -1,7 +1,9 @@
 /** Escalations of served domains: one at most per checked certificate, due again after a crash. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { escalateRenewalAt } from '../../src/core/certificates/plan.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
@@ -16,8 +18,6 @@ import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import { openAt } from './stored-orders.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const leasesMs = [5 * 60_000];
 
 const evidence = { ...readEvidence({}), servedUntil: later(noon, 90 * DAY).toISOString() };

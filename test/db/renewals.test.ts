@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
@@ -18,8 +19,6 @@ import { later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const plan: RenewalPlan = {
   renewAt: later(noon, 20 * DAY),
   askAt: later(noon, DAY),

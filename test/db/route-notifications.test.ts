@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { RouteNotification } from '../../src/core/operations/edge-route.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { createDeployStore } from '../../src/db/deploys.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import {
@@ -17,7 +18,6 @@ import { databases, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const HOUR = 3_600_000;
 const issued = {
   chain: 'PEM',
   issuer: 'Test CA',

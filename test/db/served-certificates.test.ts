@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AddressShown, ServedCheck } from '../../src/core/certificates/served.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createServedCertificateStore, shownIn } from '../../src/db/domains/served-certificates.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const MINUTE = 60_000;
 const one: AddressShown = {
   address: '192.0.2.1',
   outcome: 'ours',

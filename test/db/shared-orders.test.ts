@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
-const MINUTE = 60_000;
 const at = later(noon, 30 * MINUTE);
 const expiresAt = later(new Date(), 90 * 24 * 60 * MINUTE);
 const issued = { chain: 'PEM', issuer: 'Test CA', issuedAt: noon, expiresAt };

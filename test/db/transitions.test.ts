@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { moveDomain } from '../../src/db/domains/transitions.ts';
@@ -7,8 +8,6 @@ import { openEscalation, readEvidence } from '../../src/db/issuance/escalations.
 import { aChange, anObservation, later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
-
-const HOUR = 3_600_000;
 
 describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) => {
   let stored: StoredDomains;

@@ -3,13 +3,12 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { migrate } from '../../src/db/engine/migrate.ts';
 import { migrateBefore } from '../support/older-schema.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const [project, neighbour] = [id(1), id(2)];
 const domains = {

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { createDomainStore, type DomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const HOUR = 3_600_000;
 const at = later(noon, HOUR);
 
 describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {

@@ -1,7 +1,9 @@
 /** Deliveries in real databases: created with their event, saved once, ended with their webhook. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
+import { DAY } from '../../src/core/time.ts';
 import type { DeliveryOutcome } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
@@ -10,7 +12,6 @@ import { databasesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { openStoredDeliveries, ownerOf, type StoredDeliveries } from './stored-deliveries.ts';
 
-const DAY = 24 * 3_600_000;
 const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
 const missed = { httpStatus: 500, problem: 'not_accepted' } as const;
 const failed: DeliveryDecision = { ...missed, kind: 'failed', disables: null };

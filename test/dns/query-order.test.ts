@@ -1,15 +1,15 @@
 /** Which of a zone's many name servers one check queries. */
-import { describe, expect, it } from 'vitest';
-import { queryOrder } from '../../src/dns/servers/query-order.ts';
 
-const HOUR_MS = 3_600_000;
+import { describe, expect, it } from 'vitest';
+import { HOUR } from '../../src/core/time.ts';
+import { queryOrder } from '../../src/dns/servers/query-order.ts';
 
 const named = (...names: readonly string[]) => names.map((name) => ({ name, glue: [] }));
 const labels = (operator: string, count: number) =>
   Array.from({ length: count }, (_, i) => `ns${i + 10}.${operator}.test`);
 
 function order(names: readonly string[], hour = 0): readonly (readonly string[])[] {
-  return queryOrder(named(...names), hour * HOUR_MS).map((group) => group.map(({ name }) => name));
+  return queryOrder(named(...names), hour * HOUR).map((group) => group.map(({ name }) => name));
 }
 
 describe('Of a zone with up to four servers', () => {
@@ -56,7 +56,7 @@ describe('Of a zone with more servers', () => {
 
   it('the same are queried within an hour', () => {
     const at = (ms: number) => queryOrder(named(...mixed), ms);
-    expect(at(HOUR_MS)).toEqual(at(2 * HOUR_MS - 1));
-    expect(at(HOUR_MS)).not.toEqual(at(2 * HOUR_MS));
+    expect(at(HOUR)).toEqual(at(2 * HOUR - 1));
+    expect(at(HOUR)).not.toEqual(at(2 * HOUR));
   });
 });

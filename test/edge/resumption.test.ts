@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { connect, type SecureVersion } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HOUR } from '../../src/core/time.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 const hostname = 'docs.acme.test';
 const other = 'shop.acme.test';
-const HOUR_MS = 3_600_000;
 /** Noon, so the next ticket keys are half a day away. */
 let now = Date.UTC(2026, 10, 24, 12);
 let edges: readonly [EdgeFixture, EdgeFixture];
@@ -123,13 +123,13 @@ describe.each(versions)('A visitor who returns with %s', (version) => {
 
   it('makes one full handshake every half day', async () => {
     const { session: early } = await visit(edges[0], version);
-    now += 11 * HOUR_MS;
+    now += 11 * HOUR;
     expect(await visit(edges[1], version, { session: early })).toMatchObject({ isResumed: true });
-    now += HOUR_MS;
+    now += HOUR;
     const { isResumed, session } = await visit(edges[1], version, { session: early });
     expect(isResumed).toBe(false);
     expect(await visit(edges[0], version, { session })).toMatchObject({ isResumed: true });
-    now += 12 * HOUR_MS;
+    now += 12 * HOUR;
   });
 
   it('sends no early data, because no session allows it', async () => {

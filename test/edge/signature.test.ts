@@ -1,9 +1,11 @@
 /** Checks `Signpost-Signature` as docs/integrate/deploy-requests.md describes it. */
+
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { DAY } from '../../src/core/time.ts';
 import { createSign } from '../../src/edge/proxy/signature.ts';
 import { blocksOf } from '../docs/blocks.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -14,7 +16,6 @@ import { type EdgeFixture, signingKey, startDeploy, startEdgeFixture } from './s
 import { startWebSocketDeploy, webSocketRequest } from './support/websocket.ts';
 
 const hostname = 'docs.acme.test';
-const DAY = 24 * 3_600_000;
 const closings = closeAfterEach();
 let edge: EdgeFixture;
 

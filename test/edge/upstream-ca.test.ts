@@ -5,12 +5,12 @@ import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { DAY } from '../../src/core/time.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
 import { webSocketRequest } from './support/websocket.ts';
 
 const hostname = 'docs.acme.test';
-const DAY = 24 * 3_600_000;
 const closings = closeAfterEach();
 let edge: EdgeFixture;
 

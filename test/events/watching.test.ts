@@ -1,5 +1,7 @@
 /** Watched domains are checked sooner, with one statement for all of them. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { SECOND } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import {
   createWatchedDomainStore,
@@ -9,8 +11,6 @@ import { createWatching, type Watching } from '../../src/events/watching.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import { until } from '../support/world.ts';
-
-const SECOND = 1_000;
 
 let stored: StoredDomains;
 let watching: Watching;

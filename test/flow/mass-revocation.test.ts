@@ -2,11 +2,13 @@
  * A CA announces a mass revocation by a window in the past (RFC 9773, 4.2): certificates are
  * renewed while the old ones are served. Pebble 2.4 has no renewal information, so a front adds it.
  */
+
 import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { certificateIdOf } from '../../src/certificates/acme/resources.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { DAY } from '../../src/core/time.ts';
 import { startSignpost } from '../../src/start.ts';
 import {
   type AcmeFront,
@@ -20,7 +22,6 @@ import { lacks } from '../support/programs.ts';
 import { freshStorage } from '../support/storage.ts';
 import { startWorld, until, type World } from '../support/world.ts';
 
-const DAY = 86_400_000;
 const explanationURL = 'https://ca.test/incident';
 const closings = closeAfterEach();
 

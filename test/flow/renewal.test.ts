@@ -1,6 +1,8 @@
 /** An old certificate is replaced at a real CA while it is still served. */
+
 import { connect } from 'node:tls';
 import { describe, expect, it } from 'vitest';
+import { DAY } from '../../src/core/time.ts';
 import { age } from '../support/aged-certificate.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
@@ -8,7 +10,6 @@ import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { type CaKind, until, type World } from '../support/world.ts';
 
-const DAY = 86_400_000;
 const closings = closeAfterEach();
 
 async function startLive(ca: CaKind): Promise<RunningService> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { explainProblem } from '../../src/core/certificates/problem-words.ts';
+import { DAY } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
@@ -14,7 +15,6 @@ import { openAt } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const DAY = 86_400_000;
 const days = (count: number) => later(noon, count * DAY);
 const certificateOf = (day: number) => ({
   chain: 'PEM',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
 import { type Missing, makePublishedProject, publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
-const HOUR_MS = 3_600_000;
 const dropped: string[] = [];
 let jobs: RecordedJobs;
 let api: TestApi;
@@ -164,7 +164,7 @@ describe('Adding a domain', () => {
     const body = errorBody(429, 'too_many_domains', words);
     expect(answer).toMatchObject({ status: 429, body });
     expect(answer.headers['retry-after']).toBe('3600');
-    api.clock.now = new Date(api.clock.now.getTime() + HOUR_MS);
+    api.clock.now = new Date(api.clock.now.getTime() + HOUR);
     const later = await call(`POST ${path}`, { hostname: 'one-too-many.example.com' });
     expect(later.status).toBe(201);
   });
@@ -203,7 +203,7 @@ describe('POST verify', () => {
   it('starts a new window with the same record and checks at once', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
-    api.clock.now = new Date(api.clock.now.getTime() + HOUR_MS);
+    api.clock.now = new Date(api.clock.now.getTime() + HOUR);
     const answer = await call(`POST ${path}/docs.example.com/verify`);
     expect(answer).toMatchObject({
       status: 202,

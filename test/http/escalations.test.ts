@@ -5,6 +5,7 @@ import type {
   EscalationEvidence,
 } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { openEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
@@ -16,7 +17,6 @@ import { createOverview } from '../../src/service/overview.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
-const HOUR = 3_600_000;
 let api: TestApi;
 let key: string;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
 
-const HOUR_MS = 3_600_000;
 let jobs: RecordedJobs;
 let api: TestApi;
 let key: string;
@@ -29,7 +29,7 @@ it('POST verify starts the order of a verified domain at once and keeps its name
   );
   const verified = { status: 'verified', verifiedAt, nextCheckAt: new Date(8e12) } as const;
   await api.prisma.domain.updateMany({ where: { hostname }, data: verified });
-  api.clock.now = new Date(verifiedAt.getTime() + HOUR_MS);
+  api.clock.now = new Date(verifiedAt.getTime() + HOUR);
   const line = `POST /v1/projects/${projectId}/domains/${hostname}/verify`;
   expect(await callApi(api.api, line, { key })).toMatchObject({
     status: 202,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { DAY } from '../../src/core/time.ts';
 import { openSecret } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
 import { testVault as vault } from '../support/plain-service.ts';
 import { errorBody } from './support.ts';
 import { type Shown, url, webhookApi } from './webhook-fixture.ts';
 
-const DAY = 24 * 3_600_000;
 const fixture = webhookApi();
 const { call, operate, make, reportOf } = fixture;
 

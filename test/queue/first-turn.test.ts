@@ -1,7 +1,9 @@
 /** The reconciler's first run restores jobs that the queue has lost, and repairs nothing else. */
+
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isSweepQueue, queueNames } from '../../src/core/operations/jobs.ts';
+import { HOUR } from '../../src/core/time.ts';
 import type { Service } from '../../src/service/service.ts';
 import { workTimes } from '../../workers/running/work-times.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
@@ -11,7 +13,6 @@ import { type FreshStorage, freshStorage, storages } from '../support/storage.ts
 import { until } from '../support/world.ts';
 
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
-const HOUR = 3_600_000;
 const DOMAINS = 20;
 
 describe.skipIf(!onRedis?.available)('workers that start', () => {

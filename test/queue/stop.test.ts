@@ -1,6 +1,8 @@
 /** Workers that stop: no job starts afterwards, and an interrupted one leaves no trace. */
+
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HOUR } from '../../src/core/time.ts';
 import type { Service } from '../../src/service/service.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
 import { endlessChecks, enqueueChecks, noOtherWork } from '../support/endless-checks.ts';
@@ -9,7 +11,6 @@ import { type FreshStorage, freshStorage, storages } from '../support/storage.ts
 import { until } from '../support/world.ts';
 
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
-const HOUR = 3_600_000;
 const DOMAINS = 100;
 
 /** A call that returns after its release. */

@@ -1,6 +1,8 @@
 /** Verify during a run of the domain's job: the requested check still comes. */
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { addFollowUps } from '../../src/queue/domain-jobs.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -11,8 +13,6 @@ import { startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 const closings = closeAfterEach();
 

@@ -1,6 +1,5 @@
+import { DAY } from '../../src/core/time.ts';
 import type { Database } from '../../src/db/engine/client.ts';
-
-const DAY = 86_400_000;
 
 /** Backdates the certificate to 61 of its 90 days: its renewal is due. */
 export async function age({ prisma }: Pick<Database, 'prisma'>, hostname: string): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY, HOUR } from '../../src/core/time.ts';
 import type { DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
@@ -14,8 +15,6 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 import { dueOnce } from './due-once.ts';
 import { aCertificate } from './order-world.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const running = new AbortController().signal;
 
 /** Valid for 90 days, a third of which are over; its place in a window is the start. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
 import { domainQueues } from '../../src/core/operations/jobs.ts';
+import { HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import { checkDns } from '../../workers/check-dns.ts';
@@ -8,7 +9,6 @@ import { aChange, aDomain, anObservation, later, missing, noon } from '../suppor
 import { plainService, recordingQueues } from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
 
-const HOUR = 3_600_000;
 const job = { domainId: aDomain().id, epoch: 1 };
 
 type Situation = {

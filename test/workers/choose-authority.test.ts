@@ -1,6 +1,8 @@
 /** Which CA gets a domain's order, depending on earlier orders. */
+
 import { describe, expect, it } from 'vitest';
 import type { OrderProblem, OrderResult } from '../../src/certificates/authorities/authority.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts';
 import type { AuthorityRefusal, IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
@@ -10,9 +12,6 @@ import { aDomain, aRefusal, later, noon } from '../support/builders.ts';
 import { plainService } from '../support/plain-service.ts';
 import { aCertificate, orderWorld } from './order-world.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const first = 'https://first.example/dir';
 const second = 'https://second.example/dir';
 const gone = 'https://gone.example/dir';

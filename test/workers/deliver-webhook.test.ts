@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WebhookResponse } from '../../src/core/operations/webhook-plan.ts';
+import { DAY } from '../../src/core/time.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { createKeyedCount, type KeyedCount } from '../../src/net/keyed-count.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -8,7 +9,6 @@ import { deliveriesInFlight, deliverWebhook } from '../../workers/deliver-webhoo
 import { later, noon } from '../support/builders.ts';
 import { plainService, testVault } from '../support/plain-service.ts';
 
-const DAY = 24 * 3_600_000;
 const ok: WebhookResponse = { kind: 'answered', status: 204, retryAfter: null };
 const down: WebhookResponse = { kind: 'unanswered', problem: 'connection_failed' };
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
@@ -7,7 +8,6 @@ import { aDomain, aRefusal, later, missing, noon } from '../support/builders.ts'
 import { type EscalationCase, openEscalationWorld } from './escalation-world.ts';
 import { nothingYet } from './order-world.ts';
 
-const MINUTE = 60_000;
 const verified = aDomain({ state: { status: 'verified', verifiedAt: later(noon, -30 * MINUTE) } });
 const job = { domainId: verified.id, epoch: 1 };
 const again = { kind: 'again', at: later(noon, 30 * MINUTE) };

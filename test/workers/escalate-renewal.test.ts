@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts';
 import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -11,9 +12,6 @@ import { dueOnce } from './due-once.ts';
 import { type EscalationCase, openEscalationWorld } from './escalation-world.ts';
 import { aCertificate, nothingYet } from './order-world.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const endsAt = later(noon, 18 * DAY);
 const running = new AbortController().signal;
 

@@ -1,8 +1,10 @@
 /** Two accounts at one CA with Let's Encrypt's limits: the real worker and database, a fake clock. */
+
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CertificateAuthorities } from '../../src/certificates/authorities/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import { createAccountStore } from '../../src/db/accounts.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
@@ -13,7 +15,6 @@ import { orderWorld } from './order-world.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const MINUTE = 60_000;
 const directoryUrl = 'https://ca.test/dir';
 
 let db: StoredOrders;

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY, MINUTE } from '../../src/core/time.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { aDomain, aRefusal, later, noon, unknown } from '../support/builders.ts';
 import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const verified = aDomain({ state: { status: 'verified', verifiedAt: noon } });
 const job = { domainId: verified.id, epoch: 1 };
 

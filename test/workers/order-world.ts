@@ -6,6 +6,7 @@ import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vaul
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
@@ -20,8 +21,6 @@ import {
   testVault,
 } from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
-
-const DAY = 86_400_000;
 
 export const issued: OrderResult = {
   kind: 'issued',

@@ -1,7 +1,9 @@
 /** Batch checks with every kind of light check: unchanged differs from unknown. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Observed } from '../../src/core/diagnosis/observation.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import { recheckLive } from '../../workers/recheck-live.ts';
@@ -12,8 +14,6 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 import { dueOnce } from './due-once.ts';
 import { nothingYet } from './order-world.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const running = new AbortController().signal;
 
 type Situation = {

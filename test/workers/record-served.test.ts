@@ -1,5 +1,7 @@
 /** Workers check the served certificate once it is stored, and not before. */
+
 import { expect, it } from 'vitest';
+import { DAY } from '../../src/core/time.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import { aDomain, later, noon } from '../support/builders.ts';
@@ -7,7 +9,6 @@ import { throwingLog as log } from '../support/plain-service.ts';
 import { dueOnce } from './due-once.ts';
 import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
 
-const DAY = 86_400_000;
 const verified = aDomain({ state: { status: 'verified', verifiedAt: noon } });
 const live = aDomain({ state: { status: 'live', missedAt: null } });
 const anIssued = (daysOld: number) =>

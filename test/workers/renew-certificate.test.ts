@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Certificate } from '../../src/core/records.ts';
+import { DAY, MINUTE } from '../../src/core/time.ts';
 import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import { aDomain, aRefusal, later, noon } from '../support/builders.ts';
@@ -13,8 +14,6 @@ import {
   type Situation,
 } from './order-world.ts';
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const live = aDomain({ state: { status: 'live', missedAt: null } });
 const running = new AbortController().signal;
 

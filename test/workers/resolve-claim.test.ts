@@ -1,7 +1,9 @@
 /** Two projects with one name: who gets it after a right check, in a real database. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
+import { HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
@@ -16,7 +18,6 @@ import {
   type Txt,
 } from './claim-world.ts';
 
-const HOUR = 3_600_000;
 const statuses: readonly DomainStatus[] = ['pending', 'verified', 'live', 'drifted', 'failed'];
 const holding: readonly DomainStatus[] = ['verified', 'live', 'drifted'];
 let stored: StoredDomains;

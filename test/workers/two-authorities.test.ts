@@ -2,6 +2,7 @@
  * Two CAs that are down or slow at different times: real worker functions and database, fake clock.
  * The certificate comes as soon as either can issue it, and no order is dropped early.
  */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
@@ -10,6 +11,7 @@ import type {
 } from '../../src/certificates/authorities/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
+import { HOUR, MINUTE } from '../../src/core/time.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
@@ -21,8 +23,6 @@ import { orderWorld } from './order-world.ts';
 /** They take longer on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const urls = ['https://first.test/dir', 'https://second.test/dir'] as const;
 const budgets: AuthorityBudgets = [
   { directoryUrl: urls[0], budget: 'letsencrypt' },

@@ -1,8 +1,10 @@
 /** Domains at every stage, as workers would have stored them. */
+
 import { randomUUID } from 'node:crypto';
 import type { Diagnosis } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
+import { HOUR } from '../../../src/core/time.ts';
 import { createCheckStore } from '../../../src/db/domains/checks.ts';
 import type { Database } from '../../../src/db/engine/client.ts';
 import { createCertificateStore } from '../../../src/db/issuance/certificates.ts';
@@ -10,7 +12,6 @@ import { isWait } from '../../../src/db/issuance/orders.ts';
 import { aCheckSave, anObservation } from '../../support/builders.ts';
 import type { RunningDashboard } from './dashboard.ts';
 
-const HOUR = 3_600_000;
 const servers = ['art.ns.cloudflare.com', 'bea.ns.cloudflare.com'] as const;
 
 /** The view of all servers, or of the first one and the others. */

@@ -1,9 +1,11 @@
 /** A domain in every state that a page shows. Returns the path of each page by the state's name. */
+
 import type {
   CaaRecord,
   Observation,
   ServerView,
 } from '../../../src/core/diagnosis/observation.ts';
+import { HOUR } from '../../../src/core/time.ts';
 import type { RunningDashboard } from './dashboard.ts';
 import {
   cnameTo,
@@ -15,7 +17,6 @@ import {
   saveObservation,
 } from './lives.ts';
 
-const HOUR = 3_600_000;
 const godaddy = ['ns51.domaincontrol.com', 'ns52.domaincontrol.com'] as const;
 const old: Partial<ServerView> = {
   ...nothing,

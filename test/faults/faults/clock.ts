@@ -1,8 +1,8 @@
+import { MINUTE } from '../../../src/core/time.ts';
 import type { Fault, World } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
 
 const WRONG_MS = 20_000;
-const MINUTE_MS = 60_000;
 
 /** Finds windows that ended early and checks beyond the ladder, due to the wrong clock. */
 function shifted(name: string, words: string, shiftMs: number): Fault {
@@ -29,9 +29,9 @@ function shifted(name: string, words: string, shiftMs: number): Fault {
   };
 }
 
-export const clockAhead = shifted('ahead', '10 minutes ahead', 10 * MINUTE_MS);
-export const clockBehind = shifted('behind', '10 minutes behind', -10 * MINUTE_MS);
-export const clockTomorrow = shifted('tomorrow', 'a day ahead', 24 * 60 * MINUTE_MS);
+export const clockAhead = shifted('ahead', '10 minutes ahead', 10 * MINUTE);
+export const clockBehind = shifted('behind', '10 minutes behind', -10 * MINUTE);
+export const clockTomorrow = shifted('tomorrow', 'a day ahead', 24 * 60 * MINUTE);
 
 /** A window lasts 12 minutes here, so none that started later can have ended. */
 async function endedEarly({ system }: World, since: Date): Promise<string[]> {

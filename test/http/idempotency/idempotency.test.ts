@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY } from '../../../src/core/time.ts';
 import { inTransaction } from '../../../src/db/engine/transaction.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
@@ -7,8 +8,6 @@ import { ANSWERS_KEPT_MS } from '../../../src/http/pipeline/idempotency.ts';
 import { later, noon } from '../../support/builders.ts';
 import { databasesOfRun, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';
-
-const DAY = 24 * 3_600_000;
 
 describe.each(databasesOfRun())(
   'A POST with an Idempotency-Key, on $name',

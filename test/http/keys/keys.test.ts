@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestNameOf, digestOf, parseKey } from '../../../src/config/api-key.ts';
 import { scopes } from '../../../src/core/operations/scopes.ts';
+import { DAY } from '../../../src/core/time.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
 import { keyList, key as keySchema, mintedKey } from '../../../src/http/schemas/keys.ts';
 import { later, noon } from '../../support/builders.ts';
 import { type CallOptions, callApi, errorBody } from '../support.ts';
 import { type Installation, openInstallation, type Shown, shownBy } from './fixture.ts';
 
-const DAY = 86_400_000;
 const shop = { name: 'shop', scopes: ['pets:read', 'pets:write'] };
 
 let installation: Installation;

@@ -1,15 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../src/config/api-key.ts';
 import { wholeInstallation } from '../../../src/core/access.ts';
+import { MINUTE, SECOND } from '../../../src/core/time.ts';
 import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-uses.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
 import { plainService } from '../../support/plain-service.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../support.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60_000;
 
 describe.each(databases)('Key usage on %s', (storage) => {
   let database: TestDatabase;
