@@ -34,7 +34,7 @@ export async function issueCertificate(service: Service, job: DomainJob): Promis
   if (work.usable !== null && isReusable(work.usable, service.now())) {
     await service.certificates.reuse(work.domain, work.usable, service.now());
     await service.queues.remove('escalate-certificate', job);
-    await service.handshakes.recordServed(work.domain);
+    await service.handshakes.recordServed(work.domain, { isNew: true });
     return done;
   }
   return obtain(service, work, checked.forbidden);

@@ -1,4 +1,5 @@
 /** Connections to the addresses of a customer's name. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { HTTPS_PORT } from '../certificates/authorities/configured.ts';
 import { reachRules } from '../certificates/reach/examine-reach.ts';
 import { probeAddresses } from '../certificates/reach/probe-addresses.ts';
@@ -60,6 +61,7 @@ function recordServedWith({ config, database, observer, now }: Around): RecordSe
     port: visitorsPort(config),
     allowPrivate: config.dns.allowPrivate,
     now,
+    pause: (ms) => wait(ms),
   });
 }
 

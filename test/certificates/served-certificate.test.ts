@@ -52,7 +52,11 @@ async function selfSigned(commonName: string): Promise<Server> {
 }
 
 /** Records the handshakes at these addresses. */
-function recorder(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
+function recorder(
+  addresses: readonly string[],
+  more: Partial<RecordServedCertificateDeps> = {},
+  of = domain,
+) {
   const noted: ServedCheck[] = [];
   const recordServedCertificate = createRecordServedCertificate({
     lookupAddresses: async () => addresses,
@@ -61,10 +65,11 @@ function recorder(addresses: readonly string[], more: Partial<RecordServedCertif
     loadChains: async () => [chainShown()],
     save: async (_domain, shown) => void noted.push(shown),
     now: () => noon,
+    pause: async () => {},
     ...more,
   });
-  return async () => {
-    await recordServedCertificate(domain);
+  return async (options?: { readonly isNew: boolean }) => {
+    await recordServedCertificate(of, options);
     return noted.splice(0);
   };
 }
@@ -78,6 +83,7 @@ it('is not recorded behind a proxy, which shows its own certificate', async () =
     loadChains: async () => [chainShown()],
     save: async (_domain, shown) => void noted.push(shown),
     now: () => noon,
+    pause: async () => {},
   });
   await recordServedCertificate({ ...domain, findings: [{ code: 'proxied' }] });
   expect(noted).toEqual([]);
@@ -90,6 +96,29 @@ async function recorded(...asked: Parameters<typeof recorder>) {
 }
 
 describe('a check of the served certificate', () => {
+  const unpublished = { ...domain, hostname: 'new.shop.test' };
+  const loadChains = async () => {
+    const stored = edge.certificates.get(unpublished.hostname);
+    return stored === undefined ? [] : [stored.chain];
+  };
+
+  it('is repeated until an edge serves a certificate that was just stored', async () => {
+    const pauses: number[] = [];
+    const pause = async (ms: number) => {
+      pauses.push(ms);
+      if (pauses.length === 2) await edge.publish(unpublished.hostname, null);
+    };
+    const record = recorder(['127.0.0.1'], { pause, loadChains }, unpublished);
+    expect(await record({ isNew: true })).toMatchObject([{ addresses: [{ outcome: 'ours' }] }]);
+    expect(pauses).toEqual([1_000, 3_000]);
+  });
+
+  it('is not repeated for an older certificate', async () => {
+    const pause = () => Promise.reject(new Error('it paused'));
+    const record = recorder(['127.0.0.1'], { pause, loadChains }, unpublished);
+    expect(await record()).toMatchObject([{ addresses: [{ outcome: 'no_certificate' }] }]);
+  });
+
   it('recognizes the stored certificate and records the time', async () => {
     const issuer = expect.stringContaining(LOCAL_AUTHORITY);
     const names = [hostname];

@@ -51,7 +51,7 @@ async function conclude(
       const job = { domainId: domain.id, epoch: domain.epoch };
       if (domain.state.status === 'verified')
         await service.queues.remove('escalate-certificate', job);
-      await service.handshakes.recordServed(domain);
+      await service.handshakes.recordServed(domain, { isNew: true });
       return done;
     }
     case 'refused': {

@@ -2,8 +2,14 @@
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import { compareServed, type Handshake } from '../../core/certificates/served.ts';
+import {
+  compareServed,
+  type Handshake,
+  hasProblem,
+  type ServedCheck,
+} from '../../core/certificates/served.ts';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
+import { SECOND } from '../../core/time.ts';
 import type {
   ServedCertificateStore,
   VisitedDomain,
@@ -106,6 +112,11 @@ function shownBy(socket: TLSSocket, address: string): ServedResult {
 
 /** The edge has the certificate in memory, so a longer handshake is a failure. */
 const HANDSHAKE_MS = 5_000;
+/**
+ * Before a new certificate counts as not served. An edge that missed its notification uses it within
+ * `edgeLimits.routeFreshMs`, 3 s.
+ */
+const NEW_WAITS_MS = [SECOND, 3 * SECOND] as const;
 /** Avoids repeated timeouts for the other domains of an unresponsive edge. */
 const SILENT_MS = 10_000;
 const SILENT_MAX = 1_000;
@@ -114,12 +125,19 @@ export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPr
   ServedCertificateStore & {
     readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
     readonly now: () => Date;
+    readonly pause: (ms: number) => Promise<void>;
     /** Shorter in tests. */
     readonly handshakeMs?: number;
   };
 
-/** Compares with our certificates. Never rejects on network failures; takes about 10 s at most. */
-export type RecordServedCertificate = (domain: VisitedDomain) => Promise<void>;
+/**
+ * Compares with our certificates. Never rejects on network failures; takes about 10 s at most, 4 s
+ * more with `isNew`: its certificate was just stored, so edges that do not serve it yet are repeated.
+ */
+export type RecordServedCertificate = (
+  domain: VisitedDomain,
+  options?: { readonly isNew?: boolean },
+) => Promise<void>;
 
 /** Trusts Node's roots. An address that timed out counts as silent for SILENT_MS. */
 export function createRecordServedCertificate({
@@ -128,9 +146,7 @@ export function createRecordServedCertificate({
 }: RecordServedCertificateDeps): RecordServedCertificate {
   const silent = new LRUCache<string, true>({ max: SILENT_MAX, ttl: SILENT_MS });
   const rules = { handshakeMs: HANDSHAKE_MS, ...deps, trust: null };
-  return async (domain) => {
-    // A proxy in front shows its own certificate.
-    if (domain.findings.some(({ code }) => code === 'proxied')) return;
+  async function check(domain: VisitedDomain): Promise<ServedCheck> {
     // Chains are loaded after the handshakes, so that a newer certificate is recognized.
     const checkedAt = deps.now();
     const addresses = addressesToAsk(await lookupAddresses(domain.hostname));
@@ -142,7 +158,18 @@ export function createRecordServedCertificate({
       .map((address) => ({ address, outcome: 'timeout' }) as const);
     const stored = seen.length === 0 ? [] : await deps.loadChains(domain.id);
     const compared = compareServed([...seen.map(inWords), ...unasked], stored.map(fingerprintOf));
-    await deps.save(domain, { checkedAt, addresses: compared });
+    return { checkedAt, addresses: compared };
+  }
+  return async (domain, { isNew = false } = {}) => {
+    // A proxy in front shows its own certificate.
+    if (domain.findings.some(({ code }) => code === 'proxied')) return;
+    let shown = await check(domain);
+    for (const waitMs of isNew ? NEW_WAITS_MS : []) {
+      if (!hasProblem(shown)) break;
+      await deps.pause(waitMs);
+      shown = await check(domain);
+    }
+    await deps.save(domain, shown);
   };
 }
 
