@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  createTicketKeys,
   type DerivedSecrets,
   derivedSecretNames,
   deriveSecrets,
@@ -23,27 +22,6 @@ const inHex = (secrets: DerivedSecrets) =>
   Object.fromEntries(
     Object.entries(secrets).map(([name, secret]) => [name, Buffer.from(secret).toString('hex')]),
   );
-
-describe('Session ticket keys', () => {
-  const secret = new Uint8Array(32);
-  const noon = Date.UTC(2026, 10, 24, 12);
-  const keysAt = (at: number) => createTicketKeys(secret, () => new Date(at))();
-
-  it('are the same in every process for half a day, then change', () => {
-    expect(keysAt(noon)).toHaveLength(48);
-    expect(keysAt(noon + 12 * 3_600_000 - 1)).toEqual(keysAt(noon));
-    const [before, after] = [keysAt(noon - 1), keysAt(noon + 12 * 3_600_000)];
-    expect(before).not.toEqual(keysAt(noon));
-    expect(after).not.toEqual(keysAt(noon));
-    // The key name, by which an edge recognizes its tickets.
-    expect(before.subarray(0, 16)).not.toEqual(keysAt(noon).subarray(0, 16));
-  });
-
-  it('are one value while they are valid', () => {
-    const keys = createTicketKeys(secret, () => new Date(noon));
-    expect(keys()).toBe(keys());
-  });
-});
 
 const databases = storagesOfRun().filter(({ name }) => name !== 'postgres_redis');
 

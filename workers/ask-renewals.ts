@@ -13,13 +13,11 @@ import {
   type RenewalInformation,
   type Silence,
 } from '../src/certificates/authorities/authority.ts';
+import { drawOf, movedRenewalAt, type Renewable } from '../src/core/certificates/renewal.ts';
 import {
   askSilentAgainAt,
   askWithoutOpinionAgainAt,
-  drawOf,
-  movedRenewalAt,
-  type Renewable,
-} from '../src/core/certificates/plan.ts';
+} from '../src/core/certificates/renewal-information.ts';
 import type { Certificate } from '../src/core/records.ts';
 import { MINUTE } from '../src/core/time.ts';
 import {

@@ -12,7 +12,7 @@
  */
 
 import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
-import { escalateRenewalAt } from '../src/core/certificates/plan.ts';
+import { escalateRenewalAt } from '../src/core/certificates/renewal.ts';
 import { isServed } from '../src/core/life/lifecycle.ts';
 import { MINUTE } from '../src/core/time.ts';
 import {

@@ -8,7 +8,7 @@
  * epoch.
  */
 
-import { plannedRenewalAt } from '../src/core/certificates/plan.ts';
+import { plannedRenewalAt } from '../src/core/certificates/renewal.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { Certificate } from '../src/core/records.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';

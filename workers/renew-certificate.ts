@@ -9,7 +9,7 @@
  * longer due.
  */
 
-import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
+import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/renewal.ts';
 import { MINUTE } from '../src/core/time.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';

@@ -2,7 +2,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
 import { limitedLog } from '../ops/limited-log.ts';
@@ -29,6 +28,7 @@ import { type EdgeRules, edgeRulesOf } from './rules.ts';
 import { createLoadCertificate } from './tls/certificates.ts';
 import { createPreparation, type ReadySites } from './tls/prepare.ts';
 import { createTlsServers, TLS_SERVERS_MAX } from './tls/secure-contexts.ts';
+import { createTicketKeys } from './tls/ticket-keys.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 

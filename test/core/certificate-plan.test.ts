@@ -9,7 +9,7 @@ import {
   plannedRenewalAt,
   renewAt,
   renewalCheckAt,
-} from '../../src/core/certificates/plan.ts';
+} from '../../src/core/certificates/renewal.ts';
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts';
 import { later, noon } from '../support/builders.ts';
 

@@ -1,7 +1,7 @@
 /** Every occurrence in every state, for src/core/life/decide.ts. */
 
 import { describe, expect, it, test } from 'vitest';
-import { drawOf, servedTimes } from '../../src/core/certificates/plan.ts';
+import { drawOf, servedTimes } from '../../src/core/certificates/renewal.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import type { DomainChange } from '../../src/core/life/change.ts';
 import {

@@ -7,7 +7,7 @@ import {
   certificateId,
   renewalTime,
   renewalWindow,
-} from '../../src/core/certificates/plan.ts';
+} from '../../src/core/certificates/renewal-information.ts';
 
 /** RFC 9773, appendix A. */
 const example = `-----BEGIN CERTIFICATE-----

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
-import { escalateRenewalAt } from '../../src/core/certificates/plan.ts';
+import { escalateRenewalAt } from '../../src/core/certificates/renewal.ts';
 import { DAY, HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
-import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
+import { plannedRenewalAt } from '../../src/core/certificates/renewal.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import { DAY, HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
-import { askAgainAt } from '../../src/core/certificates/plan.ts';
+import { askAgainAt } from '../../src/core/certificates/renewal-information.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import { later } from '../support/builders.ts';
 import { DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';

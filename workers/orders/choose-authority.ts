@@ -15,7 +15,7 @@ import {
   nextAttemptAt,
   type OrderRefusal,
   takeUpAgainAt,
-} from '../../src/core/certificates/plan.ts';
+} from '../../src/core/certificates/order-waits.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import { MINUTE } from '../../src/core/time.ts';
 import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';

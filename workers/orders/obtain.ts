@@ -1,6 +1,6 @@
 /** Obtains a certificate for a verified or a live domain. */
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
-import { renewalCheckAt } from '../../src/core/certificates/plan.ts';
+import { renewalCheckAt } from '../../src/core/certificates/renewal.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';

@@ -1,6 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { askAgainAt, certificateId, renewalWindow } from '../../core/certificates/plan.ts';
+import {
+  askAgainAt,
+  certificateId,
+  renewalWindow,
+} from '../../core/certificates/renewal-information.ts';
 import type { RenewalInformation } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import { loadX509 } from '../x509.ts';

@@ -1,8 +1,8 @@
 /** The interface of a certificate authority (CA): one order, in steps that can be resumed. */
 import type { KeyObject } from 'node:crypto';
 import type { PlacedAs } from '../../core/certificates/budget.ts';
-import type { RenewalWindow } from '../../core/certificates/plan.ts';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
+import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
 import { isCertificateFault } from '../fault.ts';
 
 export type OrderProblem = {

@@ -2,7 +2,7 @@
 
 import { getDomain } from 'tldts';
 import { DAY, HOUR, MINUTE } from '../time.ts';
-import type { RenewalWindow } from './plan.ts';
+import type { RenewalWindow } from './renewal-information.ts';
 
 /**
  * Let's Encrypt's limits (letsencrypt.org/docs/rate-limits, read 2026-08-05). A bucket holds

@@ -3,7 +3,7 @@
 import { type Finding, severityOf } from '../diagnosis/findings.ts';
 import { MINUTE } from '../time.ts';
 import type { AuthorityLimit } from './budget.ts';
-import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './plan.ts';
+import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './order-waits.ts';
 
 export type EscalationCause =
   | 'dns_changed'

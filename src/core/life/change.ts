@@ -1,4 +1,4 @@
-import type { ServedTimes } from '../certificates/plan.ts';
+import type { ServedTimes } from '../certificates/renewal.ts';
 import type { Finding } from '../diagnosis/findings.ts';
 import type { DomainEvent, EscalationEnd } from './events.ts';
 import type { DomainState } from './lifecycle.ts';

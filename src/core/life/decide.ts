@@ -1,5 +1,5 @@
 /** Decides every change of a domain: an occurrence in, a `DomainChange` out. */
-import { drawOf, type Renewable, servedTimes } from '../certificates/plan.ts';
+import { drawOf, type Renewable, servedTimes } from '../certificates/renewal.ts';
 import { severityOf } from '../diagnosis/findings.ts';
 import type { DomainChange } from './change.ts';
 import { type CheckedDomain, type CheckResult, type CheckRules, decideCheck } from './check.ts';

@@ -1,6 +1,6 @@
 /** Each step of an order is stored before the next starts, so a run after a crash continues it. */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
-import type { Renewable } from '../../core/certificates/plan.ts';
+import type { Renewable } from '../../core/certificates/renewal.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import { isServed, servedStatuses } from '../../core/life/lifecycle.ts';

@@ -1,6 +1,6 @@
 /** What a worker needs to obtain a certificate. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
-import type { OrderRefusal } from '../../core/certificates/plan.ts';
+import type { OrderRefusal } from '../../core/certificates/order-waits.ts';
 import type { Certificate } from '../../core/records.ts';
 import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';

@@ -1,5 +1,6 @@
 /** The CAs' renewal windows (RFC 9773) and the plan that results. */
-import type { Renewable, RenewalWindow } from '../../core/certificates/plan.ts';
+import type { Renewable } from '../../core/certificates/renewal.ts';
+import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
 import type { Certificate } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';

@@ -4,11 +4,11 @@ import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
-import { TICKETS_MS, type TicketKeys } from '../../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { SECOND } from '../../core/time.ts';
 import { loadOnce } from '../../net/load-once.ts';
 import type { LoadCertificate } from './certificates.ts';
+import { TICKETS_MS, type TicketKeys } from './ticket-keys.ts';
 
 /** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const TLS_SERVERS_MAX = 1_000;

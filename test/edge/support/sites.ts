@@ -1,6 +1,7 @@
 /** Sites whose certificate has the id of their name, and session ticket keys. */
-import { createTicketKeys } from '../../../src/certificates/vault/derived-secrets.ts';
+
 import type { Site } from '../../../src/edge/tls/secure-contexts.ts';
+import { createTicketKeys } from '../../../src/edge/tls/ticket-keys.ts';
 
 export const siteOf = (id: string): Site => ({
   hostname: id,
