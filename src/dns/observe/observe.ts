@@ -12,10 +12,10 @@ import { createAuthorities } from '../servers/authorities.ts';
 import { createAuthorityAsker } from '../servers/authority.ts';
 import { REFERRALS_MAX } from '../servers/delegation.ts';
 import { createHosts } from '../servers/hosts.ts';
+import type { CountQuestion } from '../servers/question-outcome.ts';
 import { createReachability, type Reachability } from '../servers/reachability.ts';
 import { createRecursive } from '../servers/recursive.ts';
 import { failureOf } from '../servers/reply.ts';
-import type { CountQuestion } from '../servers/throttle.ts';
 import { createThrottle, type Throttle } from '../servers/throttle.ts';
 import { CACHE_MAX, type Zone } from '../servers/zone.ts';
 import {

@@ -7,8 +7,8 @@ import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Wire } from '../wire/wire.ts';
+import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import { classifyRecursive, type DnsReply, noReply } from './reply.ts';
-import { type CountQuestion, questionOutcome } from './throttle.ts';
 
 type RecursiveAnswer = {
   /** The resolver that answered, or the first that failed; NO_RESOLVER if there is none. */

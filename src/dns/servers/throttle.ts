@@ -6,12 +6,13 @@ import { icannOnly } from '../../core/names/zone.ts';
 import type { TokenRate } from '../../net/token-buckets.ts';
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
-import { type Question, rcodes } from '../wire/message.ts';
+import type { Question } from '../wire/message.ts';
 import { NOT_ASKED, TIMEOUT } from '../wire/tries.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type Circuits, createCircuits, type QueryOutcome } from './circuit-breaker.ts';
-import { createLine, type Line } from './line.ts';
 import { createOperatorRates, type OperatorRates } from './operator-rates.ts';
+import { createPlaces, inPlace, type Places } from './places.ts';
+import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import type { Reachability } from './reachability.ts';
 
 type ThrottledOptions = {
@@ -49,9 +50,6 @@ export type ThrottleOptions = {
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 };
-
-/** Keeps going while one answer is slow, without burdening a small server. */
-const AT_ONCE = 2;
 
 const defaults = {
   rate: { perSecond: 200, burst: 200 },
@@ -118,20 +116,6 @@ async function ask(
   });
 }
 
-async function inPlace(
-  places: Places,
-  key: string,
-  budget: QueryBudget,
-  act: () => Promise<WireAnswer>,
-): Promise<WireAnswer> {
-  if (!(await places.enter(key, budget))) return NOT_ASKED;
-  try {
-    return await act();
-  } finally {
-    places.leave(key);
-  }
-}
-
 async function send(
   { wire, circuits, reachability, patienceMs, count, now }: State,
   key: string,
@@ -158,59 +142,3 @@ async function send(
     circuits.ended(key, zone, outcome);
   }
 }
-
-type Places = {
-  /** False at the budget's deadline. */
-  readonly enter: (key: string, budget: QueryBudget) => boolean | Promise<boolean>;
-  /** Call it once for each time that `enter` returned true. */
-  readonly leave: (key: string) => void;
-};
-
-/** A server uses memory only while it is queried. */
-function createPlaces(): Places {
-  const busy = new Map<string, { underWay: number; readonly line: Line }>();
-  return {
-    enter(key, { deadline, owner }) {
-      const place = busy.get(key);
-      if (place === undefined) {
-        busy.set(key, { underWay: 1, line: createLine() });
-        return true;
-      }
-      // A free slot implies an empty queue, because `leave` releases the next caller.
-      if (place.underWay >= AT_ONCE) return place.line.join(deadline, owner);
-      place.underWay++;
-      return true;
-    },
-    leave(key) {
-      const place = busy.get(key);
-      if (place === undefined || place.line.next()) return;
-      place.underWay--;
-      if (place.underWay === 0) busy.delete(key);
-    },
-  };
-}
-
-/** Of the query metric; each starts at 0. */
-export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
-
-/** `failed`: SERVFAIL or REFUSED. `not_sent`: this machine failed to send the query. */
-export type QuestionOutcome = (typeof questionOutcomes)[number];
-
-/** `operator`: as `operatorOf`, or `recursive` for the configured resolvers. */
-export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
-
-/** Queries cut off by our own budget count as timeouts. */
-export function questionOutcome(answer: WireAnswer): QuestionOutcome {
-  switch (answer.kind) {
-    case 'not_asked':
-      return 'not_sent';
-    case 'timeout':
-      return 'timeout';
-    case 'malformed':
-      return 'answered';
-    case 'response':
-      return failures.has(answer.message.rcode) ? 'failed' : 'answered';
-  }
-}
-
-const failures: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.REFUSED]);

@@ -7,12 +7,8 @@ import { isUuid } from '../../core/uuid.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
-import {
-  type RateLimiter,
-  type RateLimiters,
-  rateLimitHeaders,
-  refuseRateLimited,
-} from '../limits/rate-limit.ts';
+import type { RateLimiter, RateLimiters } from '../limits/rate-limit.ts';
+import { rateLimitHeaders, refuseRateLimited } from '../limits/rate-limit-response.ts';
 import type { CountedRequest } from '../limits/windows.ts';
 import { takesAccount } from './account-rule.ts';
 import { type Refusal, refuse } from './errors.ts';

@@ -8,7 +8,7 @@ import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { CountRequest } from '../../ops/metrics/traffic.ts';
 import type { Service } from '../../service/service.ts';
 import { createIsSecret, type IsSecret } from '../keys/auth.ts';
-import { rateLimitHeaders } from '../limits/rate-limit.ts';
+import { rateLimitHeaders } from '../limits/rate-limit-response.ts';
 import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
 import { type Cors, createCors } from './cors.ts';

@@ -1,7 +1,7 @@
 /** docs/run/monitoring.md lists all metrics, checked by a test. */
 import { Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
-import type { CountQuestion } from '../../dns/servers/throttle.ts';
+import type { CountQuestion } from '../../dns/servers/question-outcome.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process.ts';
 import { createResolverHealth } from './resolver-health.ts';

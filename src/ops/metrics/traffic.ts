@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { type CountQuestion, questionOutcomes } from '../../dns/servers/throttle.ts';
+import { type CountQuestion, questionOutcomes } from '../../dns/servers/question-outcome.ts';
 
 /** `operationId`: undefined if no route was found. */
 export type CountRequest = (
