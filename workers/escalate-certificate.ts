@@ -1,7 +1,7 @@
 /**
- * Runs when a domain has been verified for 30 minutes without a certificate. Automates the manual
- * steps of docs/interface.md: check the DNS and CAA again, try again at once, and keep one
- * open escalation.
+ * Runs when a domain has been verified for `ESCALATE_AFTER` without a certificate. Automates the
+ * manual steps of docs/interface.md: check the DNS and CAA again, try again at once, and keep one open
+ * escalation.
  * Woken by: a delayed job from the time of verification, itself while the escalation is open, the
  * reconciler.
  * Reads: the domain, its orders, the DNS, the name's addresses.

@@ -43,7 +43,7 @@ const lease = { usualMs: 5 * MINUTE, leastMs: 30_000 };
 /** Checks of unresponsive name servers take seconds each, and the renewals follow. */
 const RUN_MS_MAX = 2 * MINUTE;
 
-/** For about two minutes; the rest stays due. Rejects if the database or the queue is down. */
+/** For about `RUN_MS_MAX`; the rest stays due. Rejects if the database or the queue is down. */
 export async function escalateRenewals(service: Service, stop: AbortSignal): Promise<JobResult> {
   const work = (id: string) => escalate(service, id);
   const runEnds = AbortSignal.any([stop, AbortSignal.timeout(RUN_MS_MAX)]);

@@ -1,6 +1,6 @@
 /**
- * live ⇄ drifted, and checks of domains without a job: a live one at least once an hour, a drifted
- * one more often, a failed one daily for 30 days, which can still verify it.
+ * live ⇄ drifted, and checks of domains without a job (`recheckWaits`). A failed domain can still become
+ * verified.
  * Woken by: a job that repeats every few seconds.
  * Reads: the domains that are due; the DNS.
  * Writes: as check-dns.

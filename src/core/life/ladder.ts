@@ -66,7 +66,7 @@ type Settled =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** `verified`: after an inconclusive check. Null: never, its 30 days are over. */
+/** `verified`: after an inconclusive check. Null: never, `failedForMs` is over. */
 export function recheckAt(
   state: Settled,
   { now, timeScale, jitter }: Pick<LadderInput, 'now' | 'timeScale' | 'jitter'>,

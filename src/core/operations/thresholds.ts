@@ -2,7 +2,7 @@
 import type { QueueName } from './jobs.ts';
 
 export const thresholds = {
-  /** Since the last run of the reconciler, which is due every 20 s. */
+  /** Since the last run of the reconciler (workers/running/work-times.ts). */
   turnAgeSeconds: 120,
   /** Customers wait for the first three queues. */
   overdueSeconds: {
