@@ -59,7 +59,7 @@ export function wrapped(text: string, width: number): readonly string[] {
 }
 
 /** `labelWidth` includes the spaces after the label; below two, the text starts a new line. */
-export function labelled(
+export function labeled(
   label: string,
   text: string,
   { indent, labelWidth }: { readonly indent: number; readonly labelWidth: number },
@@ -118,14 +118,14 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue';
 export type Paint = (style: Style, text: string) => string;
 
 /** Empty text stays empty. */
-export function createPaint(colour: boolean): Paint {
-  if (!colour) return (_style, text) => text;
+export function createPaint(color: boolean): Paint {
+  if (!color) return (_style, text) => text;
   // The caller decides about color; the target need not be this process's own output.
   return (style, text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }
 
 /** On a terminal that supports it, unless NO_COLOR is set (https://no-color.org). */
-export function wantsColour(
+export function wantsColor(
   env: Readonly<Record<string, string | undefined>>,
   isScreen: boolean,
 ): boolean {

@@ -3,7 +3,7 @@ import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
 import { toUnicodeName } from '../core/names/idna.ts';
 import { finding } from '../http/schemas/domains.ts';
-import { labelled, plain, plainSentence, type Style, type TextLayout, wrapped } from './layout.ts';
+import { labeled, plain, plainSentence, type Style, type TextLayout, wrapped } from './layout.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
@@ -59,7 +59,7 @@ function findingLines(
 ): readonly string[] {
   const { sign, style } = severityMarks[severity];
   const { columns, paint } = page;
-  const line = (label: string, text: string) => labelled(label, plainSentence(text), beside, page);
+  const line = (label: string, text: string) => labeled(label, plainSentence(text), beside, page);
   return [
     `${paint(style, `${sign} ${paint('bold', plain(code))}`)} ${paint('dim', `· ${severity} · ${actorWords[actor]}`)}`,
     ...wrapped(plainSentence(summary), columns - 2).map((one) => `  ${one}`),

@@ -17,7 +17,7 @@ import { defineCompletion } from './completion.ts';
 import { defineDomains } from './domains/command.ts';
 import { defineFleet } from './fleet/command.ts';
 import { defineKeys } from './keys-command.ts';
-import { columnsFor, createPaint, wantsColour } from './layout.ts';
+import { columnsFor, createPaint, wantsColor } from './layout.ts';
 
 /** `settle` is not called for help, the version or usage errors (thrown as CommanderError). */
 export function createProgram(
@@ -46,7 +46,7 @@ export function createProgram(
     })
     .configureHelp({ styleTitle: (title) => paint('bold', title) })
     .addHelpText('after', exitCodes);
-  const paint = createPaint(wantsColour(io.env, io.screen.out));
+  const paint = createPaint(wantsColor(io.env, io.screen.out));
   // The demo configures its own platform and must not read .env.
   defineDemo(program, async (act) => settle(await act(io)));
   for (const define of [

@@ -96,13 +96,13 @@ const nearby: ReadonlySet<string | null> = new Set([
 ]);
 
 /** By the connection's address and `X-Forwarded-For`. */
-export type IsNeighbour = (
+export type IsNeighbor = (
   remoteAddress: string | undefined,
   forwardedFor: string | undefined,
 ) => boolean;
 
 /** False through an untrusted proxy: it can be nearby, but its client anywhere. */
-export function createIsNeighbour(trusted: (address: string) => boolean): IsNeighbour {
+export function createIsNeighbor(trusted: (address: string) => boolean): IsNeighbor {
   return (remoteAddress, forwardedFor) => {
     const peer = clientAddress(remoteAddress, undefined, trusted);
     if (forwardedFor !== undefined && !trusted(peer)) return false;

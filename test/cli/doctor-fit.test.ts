@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
-import { createPaint, wantsColour } from '../../src/cli/layout.ts';
+import { createPaint, wantsColor } from '../../src/cli/layout.ts';
 import type { Report } from '../../src/cli/shown.ts';
 import { report, target } from './doctor-reports.ts';
 import { samples } from './doctor-samples.ts';
@@ -65,18 +65,18 @@ test.each(hostile)('Foreign text cannot control the terminal: %j', (text) => {
     const evil = poisoned(one, text) as Report; // of the same shape
     const plain = page(evil);
     expect(plain, what).not.toMatch(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/u);
-    const coloured = renderReport(evil, { columns: 80, paint: createPaint(true) });
+    const colored = renderReport(evil, { columns: 80, paint: createPaint(true) });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the page
-    expect(coloured.replace(/\u001b\[(?:1|2|22|3[1-4]|39)m/g, ''), what).toBe(plain);
+    expect(colored.replace(/\u001b\[(?:1|2|22|3[1-4]|39)m/g, ''), what).toBe(plain);
   }
 });
 
 describe('Terminal color', () => {
   it('only repeats what signs and words say', () => {
-    const coloured = renderReport(report(), { columns: 80, paint: createPaint(true) });
-    expect(coloured).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up correctly');
+    const colored = renderReport(report(), { columns: 80, paint: createPaint(true) });
+    expect(colored).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up correctly');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal color sequences
-    expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(page(report()));
+    expect(colored.replace(/\u001b\[\d+m/g, '')).toBe(page(report()));
   });
 
   it.each([
@@ -86,6 +86,6 @@ describe('Terminal color', () => {
     [{ NO_COLOR: '' }, true, true],
     [{ TERM: 'dumb' }, true, false],
   ])('with %j on a terminal: %s → %s', (env, isScreen, wanted) => {
-    expect(wantsColour(env, isScreen)).toBe(wanted);
+    expect(wantsColor(env, isScreen)).toBe(wanted);
   });
 });

@@ -96,7 +96,7 @@ describe('Wrong usage of signpost doctor', () => {
       ['a.test', 'b.test', ...to],
       "too many arguments for 'doctor'. Expected 1 argument but got 2.",
     ],
-    [['docs.shop.test', ...to, '--colour'], "unknown option '--colour'"],
+    [['docs.shop.test', ...to, '--color'], "unknown option '--color'"],
     [
       ['docs.shop.test'],
       'to check from this machine, pass --target <host>; to check through the service, set SIGNPOST_API_KEY (or API_KEY)',

@@ -106,7 +106,7 @@ describe('signpost', () => {
     ['zone edge.example.net', "too many arguments for 'zone'. Expected 0 arguments but got 1."],
     ['keys destroy', "unknown command 'destroy'"],
     ['keys rovoke', "unknown command 'rovoke' (Did you mean revoke?)"],
-    ['keys list --colour', "unknown option '--colour'"],
+    ['keys list --color', "unknown option '--color'"],
     ['keys list everything', "too many arguments for 'list'. Expected 0 arguments but got 1."],
     ['keys list --jsno', "unknown option '--jsno' (Did you mean --json?)"],
     ['keys create --scope admin', "required option '--name <name>' not specified"],

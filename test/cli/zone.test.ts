@@ -139,7 +139,7 @@ describe('signpost zone', () => {
       { ACME_CHALLENGE: 'tls-alpn-01' },
       '--validationmethods http-01: must be tls-alpn-01 (ACME_CHALLENGE) or http-01,tls-alpn-01',
     ],
-    ['--colour', {}, "unknown option '--colour'"],
+    ['--color', {}, "unknown option '--color'"],
   ];
   it.each(wrong)('%s with %j says what is missing or wrong', async (args, env, problem) => {
     const { code, out, err } = await zone(args.split(' ').filter(Boolean), {

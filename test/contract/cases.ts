@@ -64,7 +64,7 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
   const asked = withKey(operation, success);
   const needsKey = scope !== null;
   return [
-    [400, 'invalid_query', true, withQuery(asked, { colour: 'red' })],
+    [400, 'invalid_query', true, withQuery(asked, { color: 'red' })],
     ...when(operation.answers.has(304), [
       304,
       null,
@@ -84,9 +84,9 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
     ]),
     ...when(
       takesBody,
-      [400, 'invalid_body', false, withBody(asked, { json: { colour: 'red' } })],
-      [400, 'json_too_deep', false, withBody(asked, { json: { colour: nested(33) } })],
-      [413, 'body_too_large', false, withBody(asked, { json: { colour: 'x'.repeat(70_000) } })],
+      [400, 'invalid_body', false, withBody(asked, { json: { color: 'red' } })],
+      [400, 'json_too_deep', false, withBody(asked, { json: { color: nested(33) } })],
+      [413, 'body_too_large', false, withBody(asked, { json: { color: 'x'.repeat(70_000) } })],
       [415, 'unsupported_media_type', false, withBody(asked, { text: 'name=Rex' })],
     ),
     ...when(

@@ -10,7 +10,7 @@ import { migrateBefore } from '../support/older-schema.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-const [project, neighbour] = [id(1), id(2)];
+const [project, neighbor] = [id(1), id(2)];
 const domains = {
   pending: id(11),
   verified: id(12),
@@ -23,14 +23,14 @@ const certificateEndsAt = new Date('2031-03-01T00:00:00.000Z');
 /** As version 0 left it: two projects, a domain in each state, and their events. */
 const before = `
   INSERT INTO project (id, name, slug, plan) VALUES
-    ('${project}', 'Shop', 'shop', 'pro'), ('${neighbour}', 'Next', 'next', 'pro');
+    ('${project}', 'Shop', 'shop', 'pro'), ('${neighbor}', 'Next', 'next', 'pro');
   INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, last_checked_at,
     next_check_at, verified_at, escalate_at, observation) VALUES
     ('${domains.pending}', '${project}', 'a.test', 't', 'pending', now(), now(), now(), '2031-01-01Z', NULL, NULL, '{"nth": 1}'),
     ('${domains.verified}', '${project}', 'b.test', 't', 'verified', now(), now(), now(), '2031-01-02Z', now(), NULL, '{"nth": 2}'),
     ('${domains.live}', '${project}', 'c.test', 't', 'live', now(), now(), now(), NULL, now(), NULL, '{"nth": 3}'),
-    ('${domains.drifted}', '${neighbour}', 'd.test', 't', 'drifted', now(), now(), now(), NULL, now(), NULL, NULL),
-    ('${domains.failed}', '${neighbour}', 'e.test', 't', 'failed', now(), now(), '2026-01-01Z', NULL, NULL, NULL, '{"nth": 5}');
+    ('${domains.drifted}', '${neighbor}', 'd.test', 't', 'drifted', now(), now(), now(), NULL, now(), NULL, NULL),
+    ('${domains.failed}', '${neighbor}', 'e.test', 't', 'failed', now(), now(), '2026-01-01Z', NULL, NULL, NULL, '{"nth": 5}');
   INSERT INTO escalation (id, domain_id, cause, evidence, next_action, opened_at)
     VALUES ('${id(21)}', '${domains.verified}', 'challenge_unreachable', '{}', 'wait', now());
   INSERT INTO certificate (id, domain_id, hostname, status, sealed_key, issued_at, expires_at) VALUES
@@ -129,7 +129,7 @@ describe.each(servers)('an old $name database', ({ name }) => {
       [3, 'domain.live'],
     ] as const;
     expect(await numbers(project)).toEqual(recorded);
-    expect(await numbers(neighbour)).toEqual([
+    expect(await numbers(neighbor)).toEqual([
       [1, 'domain.added'],
       [2, 'domain.failed'],
     ]);
@@ -141,7 +141,7 @@ describe.each(servers)('an old $name database', ({ name }) => {
     }));
     await database.pool.query('SELECT record_events($1::jsonb)', [JSON.stringify(next)]);
     expect(await numbers(project)).toEqual([...recorded, [4, 'domain.removed']]);
-    expect((await numbers(neighbour)).at(-1)).toEqual([3, 'domain.removed']);
+    expect((await numbers(neighbor)).at(-1)).toEqual([3, 'domain.removed']);
   });
 
   it('has its projects in the default account', async () => {

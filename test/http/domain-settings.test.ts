@@ -122,7 +122,7 @@ describe('Domain settings', () => {
     ]),
     ['invalid_body', { domains: { redirects: [] } }, 'domains.primary: is required'],
     ['invalid_body', { domains: { primary: null } }, 'domains.redirects: is required'],
-    ['invalid_body', { ...usual, colour: 'red' }, 'colour: is not a known field'],
+    ['invalid_body', { ...usual, color: 'red' }, 'color: is not a known field'],
   ])('reject an invalid %s without changing anything (%#)', async (code, json, words) => {
     await put(usual);
     const answer = await put(json);

@@ -43,17 +43,17 @@ describe('The fields of an error', () => {
       { name: 'a', slug: 'a', plan: 'gold' },
       [['plan', 'not_allowed']],
     ],
-    ['unknown', { name: 'a', slug: 'a', colour: 'red' }, [['colour', 'unknown']]],
+    ['unknown', { name: 'a', slug: 'a', color: 'red' }, [['color', 'unknown']]],
     ['against a rule', { name: 'a', slug: 'No Slug' }, [['slug', 'invalid']]],
     ['nested', { name: 'a', slug: 'a', metadata: { k: '' } }, [['metadata.k', 'invalid']]],
     ['no object', [], [['body', 'wrong_type']]],
     [
       'several',
-      { name: 7, colour: 'red' },
+      { name: 7, color: 'red' },
       [
         ['name', 'wrong_type'],
         ['slug', 'required'],
-        ['colour', 'unknown'],
+        ['color', 'unknown'],
       ],
     ],
   ];
@@ -67,7 +67,7 @@ describe('The fields of an error', () => {
 
   const queries: readonly (readonly [string, string, string])[] = [
     ['limit=0', 'limit', 'invalid'],
-    ['colour=red', 'colour', 'unknown'],
+    ['color=red', 'color', 'unknown'],
     ['limit=1&limit=2', 'limit', 'repeated'],
     ['metadata=x', 'metadata', 'wrong_type'],
   ];

@@ -126,7 +126,7 @@ describe('Every list', () => {
     expect((await pagesOf(`${path}?limit=1`)).flat()).toEqual(whole);
   });
 
-  it.each(['limit=0', 'limit=101', 'cursor=x', 'cursor=AQ', 'colour=red'])(
+  it.each(['limit=0', 'limit=101', 'cursor=x', 'cursor=AQ', 'color=red'])(
     'rejects %s',
     async (query) => {
       for (const path of ['/v1/projects', '/v1/keys', '/v1/domains']) {

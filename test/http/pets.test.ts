@@ -63,8 +63,8 @@ describe.each(databases)('On %s storage', (storage) => {
       ['null as status', '{"name":"a","categoryId":1,"status":null}', statusWords],
       [
         'an unknown field',
-        '{"name":"a","categoryId":1,"colour":"red"}',
-        'colour: is not a known field',
+        '{"name":"a","categoryId":1,"color":"red"}',
+        'color: is not a known field',
       ],
       ['an id', '{"id":1,"name":"a","categoryId":1}', 'id: is not a known field'],
       [
@@ -74,8 +74,8 @@ describe.each(databases)('On %s storage', (storage) => {
       ],
       [
         'several at once',
-        '{"name":"a","categoryId":1.5,"colour":1}',
-        `${wholeNumber}; colour: is not a known field`,
+        '{"name":"a","categoryId":1.5,"color":1}',
+        `${wholeNumber}; color: is not a known field`,
       ],
       ['a list', '[]', 'body: must be an object'],
       ['null', 'null', 'body: must be an object'],
@@ -129,7 +129,7 @@ describe.each(databases)('On %s storage', (storage) => {
       const asked = [
         [`${id}`, 200, key],
         ['0', 404, key],
-        ['0?colour=red', 400, key],
+        ['0?color=red', 400, key],
         [`${id}`, 401, 'no key at all'],
       ] as const;
       for (const [petId, expected, ownKey] of asked) {
@@ -150,7 +150,7 @@ describe.each(databases)('On %s storage', (storage) => {
       t.clock.now = new Date('2030-12-04T23:59:59.999Z');
       expect((await callApi(t.api, `GET /v1/pets/${id}`, { key })).status).toBe(200);
       t.clock.now = new Date('2030-12-05T00:00:00Z');
-      const gone = await callApi(t.api, `GET /v1/pets/${id}?colour=red`, { key });
+      const gone = await callApi(t.api, `GET /v1/pets/${id}?color=red`, { key });
       t.clock.now = today;
       expect(gone.status).toBe(410);
       expect(gone.body).toEqual(errorBody(410, 'gone'));

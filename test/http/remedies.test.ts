@@ -51,9 +51,9 @@ const remedies: readonly [
   ],
   [
     'invalid_query',
-    'GET /v1/pets/1?colour=red',
+    'GET /v1/pets/1?color=red',
     {},
-    'colour: is not a query parameter of this operation, which accepts none',
+    'color: is not a query parameter of this operation, which accepts none',
     {},
   ],
 ];

@@ -31,7 +31,7 @@ const budgets: AuthorityBudgets = [
 const endless = Number.POSITIVE_INFINITY;
 
 /** In minutes since noon, or since the order was placed. */
-type Behaviour = {
+type Behavior = {
   /** No response to any request. */
   readonly away?: readonly (readonly [from: number, to: number])[];
   /** A response to queries, and 500 to orders. */
@@ -39,7 +39,7 @@ type Behaviour = {
   readonly needs?: number;
 };
 
-function behaving({ away = [], failing = [], needs = 0 }: Behaviour, now: () => Date) {
+function behaving({ away = [], failing = [], needs = 0 }: Behavior, now: () => Date) {
   const placed = new Map<string, number>();
   const isIn = (spans: readonly (readonly [number, number])[]) => {
     const minute = (+now() - +noon) / MINUTE;
@@ -80,7 +80,7 @@ describe('With two CAs', () => {
 
   /** Runs the order's job whenever it is due, each time in another worker process. */
   async function live(
-    [one, other]: readonly [Behaviour, Behaviour],
+    [one, other]: readonly [Behavior, Behavior],
     { processes = 1, hours = 48 } = {},
   ) {
     await db.database.prisma.authorityBudget.deleteMany();
@@ -128,7 +128,7 @@ describe('With two CAs', () => {
     };
   }
 
-  type Row = readonly [string, readonly [Behaviour, Behaviour], readonly number[], latest: number];
+  type Row = readonly [string, readonly [Behavior, Behavior], readonly number[], latest: number];
   const always = [[0, endless]] as const;
   const table: readonly Row[] = [
     ['the first slow for 12 minutes: it keeps its order', [{ needs: 12 }, {}], [1], 17],

@@ -12,7 +12,7 @@ import { createWire, type Wire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
 import { connect, keyIn, type ServiceAnswer } from '../client.ts';
 import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from '../command.ts';
-import { createPaint, wantsColour } from '../layout.ts';
+import { createPaint, wantsColor } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { withProgress } from '../progress.ts';
 import { readReport } from '../shown.ts';
@@ -48,7 +48,7 @@ function show({ json: text, accountUnknown }: Seen, json: boolean, io: Io): CliE
     const problem = 'the service sent a response that this version does not understand';
     return { kind: 'undecided', problem };
   }
-  const paint = createPaint(wantsColour(env, screen.out));
+  const paint = createPaint(wantsColor(env, screen.out));
   out(
     json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint, accountUnknown }),
   );

@@ -3,7 +3,7 @@ import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import { changeLines, changesTitle } from '../changes.ts';
 import {
   columnsFor,
-  labelled,
+  labeled,
   lengthOf,
   type Paint,
   plain,
@@ -143,7 +143,7 @@ function delegationLines(
   page: TextLayout,
 ): readonly string[] {
   const line = (label: string, text: string) =>
-    labelled(label, text, { indent: 2, labelWidth: 10 }, page);
+    labeled(label, text, { indent: 2, labelWidth: 10 }, page);
   const run = provider === null ? [] : line('run by', plain(provider.name));
   if (delegation === null) return run;
   const { kind, zone, parent, atParent = [], atZone = null, ttlSeconds = 0 } = delegation;
@@ -174,7 +174,7 @@ function caaLines({ observation: { caa } }: Report, page: TextLayout): readonly 
     const { name } = level;
     const texts = recordsIn(level);
     return texts.flatMap((text, index) =>
-      labelled(index === 0 ? plain(name) : '', text, { indent: 2, labelWidth }, page),
+      labeled(index === 0 ? plain(name) : '', text, { indent: 2, labelWidth }, page),
     );
   });
 }

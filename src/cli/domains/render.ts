@@ -4,7 +4,7 @@ import { changeLines, changesTitle } from '../changes.ts';
 import type { Paint } from '../layout.ts';
 import {
   columnsFor,
-  labelled,
+  labeled,
   plain,
   plainSentence,
   sectioned,
@@ -89,7 +89,7 @@ function certificateLines(
 ): readonly string[] {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const line = (label: string, text: string | null) =>
-    text === null ? [] : labelled(label, plainSentence(text), beside, page);
+    text === null ? [] : labeled(label, plainSentence(text), beside, page);
   return [
     ...line('state', statuses[status]),
     ...line('issuer', issuer),
@@ -113,7 +113,7 @@ function eventLines(events: readonly EventShown[], page: TextLayout): readonly s
   return events.slice(0, EVENTS_SHOWN).flatMap((event) => {
     const labelWidth = 22; // a time and two spaces
     const at = timeOf(plain(event.at)) ?? '';
-    return labelled(at, plainSentence(eventInWords(event)), { indent: 2, labelWidth }, page);
+    return labeled(at, plainSentence(eventInWords(event)), { indent: 2, labelWidth }, page);
   });
 }
 

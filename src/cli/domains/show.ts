@@ -3,7 +3,7 @@ import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Call, callPages, connect } from '../client.ts';
 import { type CliExit, exitDone, type Io } from '../command.ts';
-import { createPaint, cut, plain, plainSentence, textTable, wantsColour } from '../layout.ts';
+import { createPaint, cut, plain, plainSentence, textTable, wantsColor } from '../layout.ts';
 import { spelt } from '../lines.ts';
 import {
   type DomainShown,
@@ -86,7 +86,7 @@ const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
 
 /** Cuts summaries to the screen width (at least WIDTH_MIN), only on a terminal. */
 function inTable(shown: readonly DomainReport[], { env, screen }: Io): string {
-  const paint = createPaint(wantsColour(env, screen.out));
+  const paint = createPaint(wantsColor(env, screen.out));
   const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
     return ['', spelt(hostname), status, plain(slug)].map((text) => ({ text }));
   });
@@ -142,7 +142,7 @@ export async function showDomain(
   }
   const events = understood(await call('GET', `${path}/timeline`), z.array(shownEvent));
   if (!events.ok) return events;
-  const paint = createPaint(wantsColour(env, screen.out));
+  const paint = createPaint(wantsColor(env, screen.out));
   out(renderDomain({ domain, project, events: events.value }, { columns: screen.columns, paint }));
   return { ok: true, domain };
 }

@@ -1,6 +1,6 @@
 /** Progress lines for a person who waits: new findings, resolved findings and status. */
 import type { Io } from '../command.ts';
-import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
+import { columnsFor, createPaint, plain, plainSentence, wantsColor, wrapped } from '../layout.ts';
 import type { FindingShown } from '../lines.ts';
 import { type Mark, marks, severityMarks } from '../lines.ts';
 import type { Progress } from '../progress.ts';
@@ -76,7 +76,7 @@ export function createStory(progress: Progress, world: World): Story {
 
 /** Prints a time, a headline and, below it, what to do. */
 function createSay({ say }: Progress, { env, now, screen }: World) {
-  const paint = createPaint(wantsColour(env, screen.err));
+  const paint = createPaint(wantsColor(env, screen.err));
   const width = columnsFor(screen.columns) - CLOCK_WIDTH - 2;
   const gap = ' '.repeat(CLOCK_WIDTH + 2);
   return ({ sign, style }: Mark, text: string, action = ''): void => {

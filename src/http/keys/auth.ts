@@ -86,7 +86,7 @@ export function createAuthenticate(service: AuthService): Authenticator {
   }
 
   /** Expiry applies at once, even to cached keys. */
-  async function recognise(token: string): Promise<Authentication> {
+  async function recognize(token: string): Promise<Authentication> {
     const name = digestNameOf(token);
     const at = now().getTime();
     const hit = known.get(name);
@@ -104,7 +104,7 @@ export function createAuthenticate(service: AuthService): Authenticator {
   async function authenticate(authorization: string | undefined): Promise<Authentication> {
     if (authorization === undefined || authorization === '') return missing;
     const token = tokenOf(authorization);
-    return token === null ? notBearer : recognise(token);
+    return token === null ? notBearer : recognize(token);
   }
 
   function forget(keyId: string): void {

@@ -83,7 +83,7 @@ function putSettings(service: Service): Route {
     handle: async ({ access, params, body, headers }) => {
       const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const domains = normalised(body.domains, service.config.platform.domain);
+      const domains = normalized(body.domains, service.config.platform.domain);
       const refusal = await service.domainSettings.replace(access, project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
@@ -166,7 +166,7 @@ function bodyOf(domains: DomainSettings) {
 }
 
 /** Stored forms. Text that cannot be a domain becomes printable and is refused later. */
-function normalised(
+function normalized(
   { primary, redirects }: DomainSettings,
   platformDomain: string,
 ): DomainSettings {

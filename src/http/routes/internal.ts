@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { wholeInstallation } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isHeld } from '../../db/domains/domains.ts';
-import { createIsNeighbour, trustedProxies } from '../../net/client-address.ts';
+import { createIsNeighbor, trustedProxies } from '../../net/client-address.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -25,7 +25,7 @@ const held = z
  * error status as no, including 503.
  */
 export function tlsAskRoute({ config, database }: Service): Route {
-  const isNeighbour = createIsNeighbour(trustedProxies(config.api.trustedProxies));
+  const isNeighbor = createIsNeighbor(trustedProxies(config.api.trustedProxies));
   return route({
     method: 'GET',
     path: '/internal/tls/ask',
@@ -54,7 +54,7 @@ export function tlsAskRoute({ config, database }: Service): Route {
       'unavailable',
     ],
     handle: async ({ headers, query, remoteAddress }) => {
-      if (!isNeighbour(remoteAddress, headers['x-forwarded-for'])) return refuse('not_found');
+      if (!isNeighbor(remoteAddress, headers['x-forwarded-for'])) return refuse('not_found');
       const parsed = parseHostname(query.domain, config.platform.domain);
       if (!parsed.ok) return refuse(parsed.code, parsed.reason);
       const hostname = parsed.hostname.ascii;

@@ -64,7 +64,7 @@ export function createInstallationMetrics(
   };
 }
 
-const labelled = [
+const labeled = [
   ['domains', 'signpost_domains', 'Attached domains, by status', 'status'],
   [
     'overdueSeconds',
@@ -120,7 +120,7 @@ const single = [
 ] as const satisfies readonly (readonly [keyof StoredState, string, string])[];
 
 function stateGauges(registry: Registry): (state: StoredState | null) => void {
-  const shown = labelled.map(([key, name, help, label]) => {
+  const shown = labeled.map(([key, name, help, label]) => {
     const metric = gauge(registry, name, help, [label]);
     return (state: StoredState | null) => {
       metric.reset();

@@ -21,8 +21,8 @@ async function someDomains({ api, aProject, signpost }: RunningDashboard) {
     await api('POST', `/v1/projects/${projectId}/domains`, { hostname: `${label}.shop.example` });
   }
   const rows = await signpost.service.database.prisma.domain.findMany({ where: { projectId } });
-  const labelled = rows.map(({ hostname, id }) => [hostname.split('.')[0], id] as const);
-  return { ids: Object.fromEntries(labelled) as Readonly<Record<string, string>> };
+  const labeled = rows.map(({ hostname, id }) => [hostname.split('.')[0], id] as const);
+  return { ids: Object.fromEntries(labeled) as Readonly<Record<string, string>> };
 }
 
 describe.skipIf(withoutBrowser).each(wanted)('In a browser, on $name,', ({ name, available }) => {

@@ -207,8 +207,8 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         for (const landmark of ['banner', 'navigation', 'main'] as const) {
           expect(await page.getByRole(landmark).count(), landmark).toBe(1);
         }
-        const unlabelled = `[...document.querySelectorAll('input, select, textarea')].filter((one) => one.labels.length !== 1).length`;
-        expect(await page.evaluate(unlabelled)).toBe(0);
+        const unlabeled = `[...document.querySelectorAll('input, select, textarea')].filter((one) => one.labels.length !== 1).length`;
+        expect(await page.evaluate(unlabeled)).toBe(0);
         await page.getByRole('form', { name: 'Try listPets' }).getByLabel('limit').fill('7');
         expect(await page.inputValue('#listPets-limit')).toBe('7');
       }));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createIsNeighbour, trustedProxies } from '../../../src/net/client-address.ts';
+import { createIsNeighbor, trustedProxies } from '../../../src/net/client-address.ts';
 
-describe('isNeighbour', () => {
-  const isNeighbour = createIsNeighbour(trustedProxies(['10.9.0.1', '203.0.113.9']));
+describe('isNeighbor', () => {
+  const isNeighbor = createIsNeighbor(trustedProxies(['10.9.0.1', '203.0.113.9']));
   const table: readonly (readonly [boolean, string, string | undefined, string | undefined])[] = [
     [true, 'is on the same machine', '127.0.0.1', undefined],
     [true, 'is on the same machine, over IPv6', '::1', undefined],
@@ -23,6 +23,6 @@ describe('isNeighbour', () => {
     [false, 'has a closed connection', undefined, undefined],
   ];
   it.each(table)('returns %s when the client %s', (expected, _why, remoteAddress, forwardedFor) => {
-    expect(isNeighbour(remoteAddress, forwardedFor)).toBe(expected);
+    expect(isNeighbor(remoteAddress, forwardedFor)).toBe(expected);
   });
 });
