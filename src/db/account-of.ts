@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../core/time.ts';
-import { loadOnce } from '../net/load-once.ts';
 import type { PrismaClient } from './generated/client.ts';
 
 /** Some 100 bytes each. */
@@ -13,9 +12,12 @@ export type AccountOf = (projectId: string) => Promise<string>;
 /** The ID of a project's account, at most `KNOWN_MS` old; for a missing project, the project's ID. */
 export function createAccountOf(prisma: Pick<PrismaClient, 'project'>): AccountOf {
   const known = new LRUCache<string, string>({ max: PROJECTS_MAX, ttl: KNOWN_MS });
-  const find = loadOnce(known, async (id: string) => {
+  return async (id) => {
+    const before = known.get(id);
+    if (before !== undefined) return before;
     const project = await prisma.project.findUnique({ where: { id }, select: { accountId: true } });
-    return project?.accountId ?? null;
-  });
-  return async (id) => (await find(id)) ?? id;
+    if (project === null) return id;
+    known.set(id, project.accountId);
+    return project.accountId;
+  };
 }

@@ -2,7 +2,7 @@ import type { LRUCache } from 'lru-cache';
 import { createSingleFlight } from './single-flight.ts';
 
 /** Concurrent calls share one load, including its error. Null is not cached. */
-export function loadOnce<Asked, Value extends object | string>(
+export function loadOnce<Asked, Value extends object>(
   kept: LRUCache<string, Value>,
   load: (asked: Asked) => Promise<Value | null>,
   nameOf: (asked: Asked) => string = String,
