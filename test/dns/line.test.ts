@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createLine } from '../../src/dns/servers/line.ts';
+import { fakeTimersInEachTest } from './fake-timers.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
+fakeTimersInEachTest();
 
 it('a long queue keeps its order when callers give up or arrive late', async () => {
   const line = createLine();

@@ -1,16 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { operatorOf } from '../../src/dns/servers/throttle.ts';
 import { defaultLimits, startBudget, unlimited } from '../../src/dns/wire/budget.ts';
+import { fakeTimersInEachTest } from './fake-timers.ts';
 import { answered, playThrottle } from './throttle-server.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  // No caller waits, so no timer may remain.
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
+fakeTimersInEachTest();
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 

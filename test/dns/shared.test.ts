@@ -1,16 +1,9 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { defaultLimits, isSpent, startBudget } from '../../src/dns/wire/budget.ts';
 import { createShared, type Loaded } from '../../src/dns/wire/shared.ts';
+import { fakeTimersInEachTest } from './fake-timers.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(async () => {
-  // No caller waits, so no timer may remain; the cache reads the clock once per millisecond.
-  await vi.advanceTimersByTimeAsync(1);
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
+fakeTimersInEachTest();
 
 const budgetOf = (ms: number) => startBudget({ ...defaultLimits, ms });
 const found = <V>(value: V): Loaded<V> => ({ value, ttlMs: 60_000, failed: false });

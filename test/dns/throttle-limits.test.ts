@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 import type { ThrottleOptions } from '../../src/dns/servers/throttle.ts';
 import {
@@ -7,18 +7,12 @@ import {
   startBudget,
   unlimited,
 } from '../../src/dns/wire/budget.ts';
+import { fakeTimersInEachTest } from './fake-timers.ts';
 import { answered, playThrottle } from './throttle-server.ts';
 
 const timeout = { kind: 'timeout' } as const;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  // No caller waits, so no timer may remain.
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
+fakeTimersInEachTest();
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
