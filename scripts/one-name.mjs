@@ -18,7 +18,7 @@ const files = ['src', 'workers'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-/** Which files export each name, and which declare one of their own. */
+/** Which files export each name, and what each declares locally. */
 const homes = new Map();
 const locals = [];
 for (const file of files) {

@@ -96,7 +96,7 @@ describe('The word table of CONTRIBUTING.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('goes with test titles that do not start with a conjunction', () => {
+  it('does not replace this rule: no test title starts with a conjunction', () => {
     const wrong = sources
       .filter((file) => file.endsWith('.test.ts'))
       .flatMap((file) => titlesIn(readFileSync(join(root, file), 'utf8')))

@@ -58,7 +58,7 @@ export type ApiConfig = {
   readonly trustedProxies: readonly string[];
   /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
-  /** For accounts without limits of their own. */
+  /** The defaults; an account can have others. */
   readonly accountLimits: Readonly<Record<AccountLimitName, number>>;
 };
 

@@ -13,6 +13,7 @@ import type { ServedCheck } from '../../src/core/certificates/served.ts';
 import type { VisitedDomain } from '../../src/db/domains/served-certificates.ts';
 import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';
 import { later, noon } from '../support/builders.ts';
+import { freePort } from '../support/servers.ts';
 import { until } from '../support/world.ts';
 
 const domain: VisitedDomain = { id: 'an id', epoch: 1, hostname: 'docs.shop.test', findings: [] };
@@ -111,6 +112,13 @@ describe('a check of the served certificate', () => {
     const record = recorder(['127.0.0.1'], { pause, loadChains }, unpublished);
     expect(await record({ isNew: true })).toMatchObject([{ addresses: [{ outcome: 'ours' }] }]);
     expect(pauses).toEqual([1_000, 3_000]);
+  });
+
+  it('is not repeated at an address that refuses connections', async () => {
+    const pause = () => Promise.reject(new Error('it paused'));
+    const record = recorder(['127.0.0.1'], { pause, loadChains, port: await freePort() });
+    const refused = [{ addresses: [{ outcome: 'refused' }] }];
+    expect(await record({ isNew: true })).toMatchObject(refused);
   });
 
   it('is not repeated for an older certificate', async () => {

@@ -1,4 +1,4 @@
-/** A check without a change of status has statements of its own; all columns must be as with one. */
+/** A check without a change of status has separate statements, which must write the same columns. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import { type DomainState, isServed } from '../../src/core/life/lifecycle.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, vi } from 'vitest';
 
 /**
  * Fakes the timers of each test and expects that code of `src/dns` leaves none. Test files share a
- * process, so sockets of earlier files can set timers meanwhile, which do not count.
+ * process: timers that sockets of earlier files set during the test do not count.
  */
 export function fakeTimersInEachTest(): void {
   const left = new Set<unknown>();

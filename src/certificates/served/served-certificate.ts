@@ -3,9 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import {
+  type AddressShown,
   compareServed,
   type Handshake,
-  hasProblem,
   type ServedCheck,
 } from '../../core/certificates/served.ts';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
@@ -112,10 +112,7 @@ function shownBy(socket: TLSSocket, address: string): ServedResult {
 
 /** The edge has the certificate in memory, so a longer handshake is a failure. */
 const HANDSHAKE_MS = 5_000;
-/**
- * Before a new certificate counts as not served. An edge that missed its notification uses it within
- * `edgeLimits.routeFreshMs`, 3 s.
- */
+/** An edge that missed a notification uses a new certificate after `edgeLimits.routeFreshMs`. */
 const NEW_WAITS_MS = [SECOND, 3 * SECOND] as const;
 /** Avoids repeated timeouts for the other domains of an unresponsive edge. */
 const SILENT_MS = 10_000;
@@ -132,7 +129,7 @@ export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPr
 
 /**
  * Compares with our certificates. Never rejects on network failures; takes about 10 s at most, 4 s
- * more with `isNew`: its certificate was just stored, so edges that do not serve it yet are repeated.
+ * more with `isNew`: its certificate was just stored, so edges that do not use it yet are asked again.
  */
 export type RecordServedCertificate = (
   domain: VisitedDomain,
@@ -165,12 +162,17 @@ export function createRecordServedCertificate({
     if (domain.findings.some(({ code }) => code === 'proxied')) return;
     let shown = await check(domain);
     for (const waitMs of isNew ? NEW_WAITS_MS : []) {
-      if (!hasProblem(shown)) break;
+      if (!shown.addresses.some(isOutdated)) break;
       await deps.pause(waitMs);
       shown = await check(domain);
     }
     await deps.save(domain, shown);
   };
+}
+
+/** The edge answers, but as before the certificate was stored. */
+function isOutdated({ outcome }: AddressShown): boolean {
+  return outcome === 'no_certificate' || outcome === 'ours_before';
 }
 
 /** Of the chain's first certificate, the leaf (RFC 8555, 9.1). */
