@@ -12,7 +12,7 @@ describe.skipIf(lacks('pebble', 'refused nonces and reused authorizations'))('An
     [90, 100],
   ];
   it.each(rowsOfRun(shares, ([refused, reused]) => (refused === 5) === (reused === 100)))(
-    'succeeds with %i%% of nonces refused and %i%% of authorizations reused',
+    'succeeds with %i percent of nonces refused and %i percent of authorizations reused',
     async (nonceReject, authzReuse) => {
       const fixture = await startAcmeFixture({ nonceReject, authzReuse });
       onTestFinished(fixture.close);

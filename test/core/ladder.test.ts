@@ -62,7 +62,7 @@ describe('the wait before the next check', () => {
     [0.25, 14_250],
     [0.5, 15_000],
     [1, 16_500],
-  ])('has a jitter of 10%%: a draw of %d makes 15 s %d ms', (jitter, wait) => {
+  ])('has a jitter of a tenth: a draw of %d makes 15 s %d ms', (jitter, wait) => {
     expect(waitAt(0, { jitter })).toBe(wait);
   });
 });

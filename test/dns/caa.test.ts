@@ -259,7 +259,7 @@ function testLabOf(vector: Shared) {
 }
 
 describe('the shared CAA vectors', () => {
-  it.each(vectors.vectors)('$id: the record set is found at $foundAt', async (vector) => {
+  it.each(vectors.vectors)('$id: the lookup for $request ends where it must', async (vector) => {
     const { zones, faults } = testLabOf(vector);
     const { dns, observer } = await openTestLab(zones, {
       timeoutMs: faults.length > 0 ? 50 : 2_000,

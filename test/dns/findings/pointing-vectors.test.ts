@@ -19,7 +19,7 @@ function worldOf(first: Held, second: Held | undefined) {
   );
 }
 
-it.each(vectors.vectors)('$id: $hostname is $verdict $code', async (vector) => {
+it.each(vectors.vectors)('$id: $hostname is $verdict', async (vector) => {
   const parsed = parseHostname(vector.hostname, 'edge.example');
   if (!parsed.ok) throw new Error(`the vector's hostname is rejected: ${parsed.reason}`);
   const zones = worldOf({ ...vectors.zones, ...vector.zones }, vector.secondNameServer);
