@@ -187,7 +187,7 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
 
 const AWAY_MS_MAX = 90_000;
 
-/** Retries when the server is unavailable (SQLSTATE 53, 57, or no answer). */
+/** Retries a deadlock (SQLSTATE class 40), and when the server is unavailable (08, 53, 57). */
 async function whenUp<T>(act: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + AWAY_MS_MAX;
   for (;;) {
@@ -195,7 +195,7 @@ async function whenUp<T>(act: () => Promise<T>): Promise<T> {
       return await act();
     } catch (fault) {
       const { code = '' } = fault as { code?: string }; // of pg and of the system
-      const isOurs = /^[0-9A-Z]{5}$/.test(code) && !/^(53|57|08)/.test(code);
+      const isOurs = /^[0-9A-Z]{5}$/.test(code) && !/^(40|53|57|08)/.test(code);
       if (isOurs || performance.now() > deadline) throw fault;
       await sleep(200);
     }
