@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
 import { startAcmeFront } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
 import { rowsOfRun } from '../support/run.ts';
@@ -35,4 +36,40 @@ describe.skipIf(lacks('pebble', 'refused nonces and reused authorizations'))('An
       else expect(challenges()).toBe(1);
     },
   );
+
+  /** Refuses this many requests for an order; each can use its nonce again. */
+  async function orderRefused(times: number) {
+    const fixture = await startAcmeFixture({ nonceReject: 0 });
+    onTestFinished(fixture.close);
+    const front = await startAcmeFront(fixture.pebble);
+    onTestFinished(front.close);
+    let left = times;
+    front.meddle({
+      before: ({ step, nonce }) => {
+        if (step !== 'newOrder' || nonce === null || left-- <= 0) return undefined;
+        const headers = { 'content-type': 'application/problem+json', 'replay-nonce': nonce };
+        const type = 'urn:ietf:params:acme:error:badNonce';
+        return { status: 400, headers, body: JSON.stringify({ type }) };
+      },
+    });
+    const ledger = createLedger(fixture, 'docs.acme.test');
+    const result = await clientOf(front, ledger)
+      .advance(ledger.order(), ledger.steps)
+      .catch((fault: unknown) => fault);
+    return { front, result, tries: front.requests.filter(({ step }) => step === 'newOrder') };
+  }
+
+  it('succeeds when 99 nonces in a row are refused', async () => {
+    const { front, result, tries } = await orderRefused(99);
+    expect(result).toMatchObject({ kind: 'issued' });
+    expect(tries).toHaveLength(100);
+    expect(front.placed()).toHaveLength(1);
+  });
+
+  it('fails when 100 nonces in a row are refused', async () => {
+    const { front, result, tries } = await orderRefused(100);
+    expect(isCertificateFault(result) && result.code).toBe('ca_failed');
+    expect(tries).toHaveLength(100);
+    expect(front.placed()).toEqual([]);
+  });
 });
