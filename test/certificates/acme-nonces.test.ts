@@ -9,8 +9,8 @@ describe.skipIf(lacks('pebble', 'refused nonces and reused authorizations'))('An
   const shares: readonly (readonly [nonceReject: number, authzReuse: number])[] = [
     [5, 0],
     [5, 100],
-    [90, 0],
-    [90, 100],
+    [85, 0],
+    [85, 100],
   ];
   it.each(rowsOfRun(shares, ([refused, reused]) => (refused === 5) === (reused === 100)))(
     'succeeds with %i percent of nonces refused and %i percent of authorizations reused',

@@ -19,7 +19,7 @@ import {
 } from './problems.ts';
 import type { AcmeTransport, TransportReply } from './transport.ts';
 
-/** Pebble can refuse nine valid nonces of ten; all tries then fail once in 37,000 requests. */
+/** A CA that refuses nine of ten valid nonces then fails once in 38,000 requests. */
 const NONCE_TRIES_MAX = 100;
 /** After this many refused nonces, each try waits NONCE_PAUSE_MS to spare the server. */
 const NONCE_TRIES_AT_ONCE = 10;

@@ -3,8 +3,8 @@ import { until } from '../system/wait.ts';
 import { crowdedZones } from '../system/zones.ts';
 
 /**
- * Two cores check 60 to 100 a second beside everything else, and a failed domain is due again after six
- * minutes (`TIME_SCALE`). `npm run bench:checks -- reconcile` has 100,000.
+ * Two cores check 60 to 100 a second beside everything else, and a failed domain is due again after
+ * six minutes (`TIME_SCALE`). `npm run bench:checks -- reconcile` has 100,000.
  */
 const MANY = Number(process.env['MANY'] ?? 20_000);
 /** Event numbers are sequential per project, so the domains are spread over many projects. */
