@@ -129,7 +129,7 @@ export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPr
 
 /**
  * Compares with our certificates. Never rejects on network failures; takes about 10 s at most, 4 s
- * more with `isNew`: its certificate was just stored, so edges that do not use it yet are asked again.
+ * more with `isNew`: its certificate was just stored, and edges may need a moment to use it.
  */
 export type RecordServedCertificate = (
   domain: VisitedDomain,
@@ -170,7 +170,7 @@ export function createRecordServedCertificate({
   };
 }
 
-/** The edge answers, but as before the certificate was stored. */
+/** The edge does not use the stored certificate yet. */
 function isOutdated({ outcome }: AddressShown): boolean {
   return outcome === 'no_certificate' || outcome === 'ours_before';
 }
