@@ -91,7 +91,7 @@ function neutral(text: string, customer: Customer): string {
     .reduce((rest, value) => rest.replaceAll(value, '…'), text)
     .replaceAll(/"requestId":"[^"]*"/g, '')
     .replaceAll(/\["(content-length|etag|ratelimit|traceparent|x-request-id)","[^\]]*"\]/g, '')
-    .replaceAll(/"deprecatedUses":\[[^\]]*\]/g, '')
+    .replaceAll(/"deprecatedUses":\[[^\]]*\]|"lastUsedAt":(?:null|"[^"]*")/g, '')
     .replaceAll(/"id":\d+|\/v1\/pets\/\d+/g, '')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|"\w*[mM]s":\d+|"cost":\{[^}]*\}/g, '');
 }
