@@ -104,9 +104,9 @@ describe('A key of an account', () => {
     const { call, one } = world;
     const { key } = await aKey({ scopes: ['domains:write'] });
     const path = `/v1/projects/${one.projectId}`;
-    expect((await call(`PATCH ${path}`, json({ name: 'project-uno' }, key))).status).toBe(200);
+    expect((await call(`PATCH ${path}`, json({ name: 'project-primero' }, key))).status).toBe(200);
     const headers = { 'signpost-account': one.accountId };
-    const acting = await call(`PATCH ${path}`, json({ name: 'project-uno' }, key, headers));
+    const acting = await call(`PATCH ${path}`, json({ name: 'project-primero' }, key, headers));
     expect(acting.status).toBe(200);
   });
 

@@ -171,7 +171,7 @@ describe('Behind a missing check', () => {
   it('domains.add and webhooks.create still refuse the project of another account', async () => {
     const { one, other, service } = world;
     const { accountId, projectId } = one;
-    const domain = { projectId, hostname: 'new.uno.example', target: 'x.edge.signpost.test' };
+    const domain = { projectId, hostname: 'new.primero.example', target: 'x.edge.signpost.test' };
     const webhook = {
       id: randomUUID(),
       url: 'https://x.example/',

@@ -12,7 +12,10 @@ export const API_KEY = 'the-key-of-the-platform-itself';
 
 type Named = { readonly id: string };
 
-/** `mark`: in every name and value of the project, so that a leak shows in any response. */
+/**
+ * `mark`: in every name and value of the project, so that a leak shows in any response. It is too
+ * long to be in a random ID by chance.
+ */
 export type Customer = {
   readonly mark: string;
   readonly accountId: string;
@@ -58,8 +61,8 @@ export async function startTwoAccounts(name?: StorageName) {
   const { close, ...started } = await startOn(fresh);
   return {
     ...started,
-    one: await aCustomer(started.call, 'uno'),
-    other: await aCustomer(started.call, 'dos'),
+    one: await aCustomer(started.call, 'primero'),
+    other: await aCustomer(started.call, 'segundo'),
     async close() {
       await close();
       await fresh.close();
