@@ -12,7 +12,7 @@ const result = loadConfig({
   ACME_DIRECTORY_URL: 'local',
   REDIS_URL: setting('REDIS_URL'),
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-  API_KEY: 'an unused key',
+  API_KEY: 'an unused API key',
   DNS_SERVERS: `127.0.0.1:${dnsPort}`,
   DNS_AUTHORITY_PORT: dnsPort,
   DNS_ALLOW_PRIVATE: 'true',
