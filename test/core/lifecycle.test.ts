@@ -153,12 +153,14 @@ const anyRules = fc.record({
   timeScale: fc.integer({ min: 1, max: 1_000 }),
 });
 
-function stateAfter(
-  state: DomainState,
-  occurrence: Occurrence,
-  rules: { now: Date; windowMs: number; timeScale: number },
-) {
-  const step = transition(state, { ...occurrence, ...rules }, rules.now);
+type Rules = { readonly now: Date; readonly windowMs: number; readonly timeScale: number };
+
+function stepOf(state: DomainState, occurrence: Occurrence, { now: at, ...times }: Rules) {
+  return transition(state, { ...occurrence, ...times }, at);
+}
+
+function stateAfter(state: DomainState, occurrence: Occurrence, rules: Rules) {
+  const step = stepOf(state, occurrence, rules);
   return step.kind === 'refused' ? state : step.to;
 }
 
@@ -175,7 +177,7 @@ describe('for random occurrences', () => {
   it('only a repeated verify fires a second event', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
-        const again = transition(stateAfter(state, occurrence, rules), occurrence, rules.now);
+        const again = stepOf(stateAfter(state, occurrence, rules), occurrence, rules);
         if (occurrence.kind !== 'verify_requested') expect(again.kind).not.toBe('moved');
       }),
     );
@@ -185,7 +187,7 @@ describe('for random occurrences', () => {
     const settled = anyState.filter(({ status }) => status !== 'pending');
     fc.assert(
       fc.property(settled, anyRules, (state, rules) => {
-        const step = transition(state, { ...occurrences.unknown, ...rules }, rules.now);
+        const step = stepOf(state, occurrences.unknown, rules);
         expect(step).toEqual({ kind: 'stayed', to: state });
       }),
     );
@@ -194,7 +196,7 @@ describe('for random occurrences', () => {
   it('an event is fired exactly when the status changes or verify is called', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
-        const step = transition(state, { ...occurrence, ...rules }, rules.now);
+        const step = stepOf(state, occurrence, rules);
         if (step.kind === 'stayed') expect(step.to.status).toBe(state.status);
         if (step.kind === 'moved' && step.to.status === state.status) {
           expect(step.event).toBe('domain.reverify_requested');
