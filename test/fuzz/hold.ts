@@ -1,5 +1,6 @@
 /** Holds a conversation over its own socket, octet by octet, and records the timing. */
 import { connect, type Socket } from 'node:net';
+import { readAnswers } from './answers.ts';
 import { type Conversation, type Delivery, type Message, octetsOf } from './conversation.ts';
 import type { Span } from './stalls.ts';
 
@@ -24,9 +25,13 @@ export function hold(port: number, conversation: Conversation): Promise<Talk> {
   const { delivery, messages } = conversation;
   const from = Date.now();
   let sent = 0;
+  const chunks: Buffer[] = [];
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const patience = setTimeout(() => socket.destroy(new Error('patience')), PATIENCE_MS);
-  socket.on('data', () => patience.refresh());
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    patience.refresh();
+  });
   socket.on('close', () => clearTimeout(patience));
   socket.on('connect', async () => {
     await send(socket, octetsOf(conversation), delivery, patience, () => {
@@ -34,16 +39,25 @@ export function hold(port: number, conversation: Conversation): Promise<Talk> {
     });
     if (delivery.kind === 'half_closed') socket.end();
     else if (delivery.kind === 'aborted') abort(socket, delivery.isReset);
-    else if (mayBeEndless(messages.at(-1))) endWhenQuiet(socket);
+    else if (mayBeEndless(messages.at(-1))) {
+      endWhenQuiet(socket, () => isOwed(messages, textOf(chunks)));
+    }
   });
-  return listen(socket).then((listened) => ({ ...listened, sent, span: { from, to: Date.now() } }));
+  return listen(socket).then((ended) => ({
+    ...ended,
+    received: textOf(chunks),
+    sent,
+    span: { from, to: Date.now() },
+  }));
 }
 
-function listen(socket: Socket): Promise<Omit<Talk, 'sent' | 'span'>> {
-  const chunks: Buffer[] = [];
+function textOf(chunks: readonly Buffer[]): string {
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+function listen(socket: Socket): Promise<Pick<Talk, 'endedBy' | 'fault'>> {
   let endedBy: Talk['endedBy'] = 'client';
   let fault: string | null = null;
-  socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('end', () => {
     if (!socket.writableEnded) endedBy = 'server';
   });
@@ -53,9 +67,7 @@ function listen(socket: Socket): Promise<Omit<Talk, 'sent' | 'span'>> {
     else if (!socket.writableEnded) endedBy = 'fault';
   });
   return new Promise((resolve) => {
-    socket.on('close', () => {
-      resolve({ received: Buffer.concat(chunks).toString('latin1'), endedBy, fault });
-    });
+    socket.on('close', () => resolve({ endedBy, fault }));
   });
 }
 
@@ -117,8 +129,18 @@ function mayBeEndless(last: Message | undefined): boolean {
   return last?.outcome === 'wild' || last?.outcome === 'spills';
 }
 
-function endWhenQuiet(socket: Socket): void {
-  const timer = setTimeout(() => socket.end(), QUIET_MS);
+/** Whether a response is missing to a message before the last: the server is only slow. */
+function isOwed(messages: readonly Message[], received: string): boolean {
+  const { answers, problem } = readAnswers(received, (index) => messages[index]?.isHead ?? false);
+  const finals = answers.filter(({ status }) => status >= 200);
+  return problem === null && finals.length < messages.length - 1;
+}
+
+function endWhenQuiet(socket: Socket, isOwed: () => boolean): void {
+  const timer = setTimeout(() => {
+    if (isOwed()) timer.refresh();
+    else socket.end();
+  }, QUIET_MS);
   socket.on('data', () => timer.refresh());
   socket.on('close', () => clearTimeout(timer));
 }
