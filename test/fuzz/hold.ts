@@ -39,7 +39,7 @@ export function hold(port: number, conversation: Conversation): Promise<Talk> {
     });
     if (delivery.kind === 'half_closed') socket.end();
     else if (delivery.kind === 'aborted') abort(socket, delivery.isReset);
-    else if (mayBeEndless(messages.at(-1))) {
+    else if (!socket.destroyed && mayBeEndless(messages.at(-1))) {
       endWhenQuiet(socket, () => isOwed(messages, textOf(chunks)));
     }
   });
