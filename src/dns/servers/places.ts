@@ -14,24 +14,30 @@ export type Places = {
   readonly leave: (key: string) => void;
 };
 
+/** `line`: missing until a caller has to wait. */
+type Place = { underWay: number; line: Line | undefined };
+
 /** A server uses memory only while it is queried. */
 export function createPlaces(): Places {
-  const busy = new Map<string, { underWay: number; readonly line: Line }>();
+  const busy = new Map<string, Place>();
   return {
     enter(key, { deadline, owner }) {
       const place = busy.get(key);
       if (place === undefined) {
-        busy.set(key, { underWay: 1, line: createLine() });
+        busy.set(key, { underWay: 1, line: undefined });
         return true;
       }
       // A free slot implies an empty queue, because `leave` releases the next caller.
-      if (place.underWay >= AT_ONCE) return place.line.join(deadline, owner);
+      if (place.underWay >= AT_ONCE) {
+        place.line ??= createLine();
+        return place.line.join(deadline, owner);
+      }
       place.underWay++;
       return true;
     },
     leave(key) {
       const place = busy.get(key);
-      if (place === undefined || place.line.next()) return;
+      if (place === undefined || place.line?.next()) return;
       place.underWay--;
       if (place.underWay === 0) busy.delete(key);
     },

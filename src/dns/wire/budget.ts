@@ -84,12 +84,21 @@ export function takeQuestion(budget: QueryBudget): boolean {
   return true;
 }
 
+/** Stores nothing: most checks use no TCP. */
+export function usesTcp({ tcp }: QueryBudget, server: SocketAddress): boolean {
+  return tcp !== null && tcp.size > 0 && tcp.get(keyOf(server))?.outcome === 'answers';
+}
+
 /** To be changed in place. */
-export function tcpOf({ tcp }: QueryBudget, { address, port }: SocketAddress): TcpKnown {
-  const key = `${address} ${port}`;
+export function tcpOf({ tcp }: QueryBudget, server: SocketAddress): TcpKnown {
+  const key = keyOf(server);
   const known = tcp?.get(key) ?? { outcome: 'untried', connection: undefined };
   tcp?.set(key, known);
   return known;
+}
+
+function keyOf({ address, port }: SocketAddress): string {
+  return `${address} ${port}`;
 }
 
 /** Messages that must be left before a silent server is tried over TCP. */
