@@ -18,8 +18,11 @@ const ADDRESSES_MAX = 4;
  * this machine cannot recognize our edge.
  */
 export function observingProxies(observer: Observer, reach: ReachOverHttp | null): Observer {
-  async function withProxy({ proxy: _, ...seen }: Observation): Promise<Observation> {
-    const addresses = proxiedAddresses(seen).slice(0, ADDRESSES_MAX);
+  async function withProxy(observation: Observation): Promise<Observation> {
+    const addresses = proxiedAddresses(observation).slice(0, ADDRESSES_MAX);
+    // Most names: nothing to add, and nothing to copy.
+    if (addresses.length === 0 && observation.proxy === undefined) return observation;
+    const { proxy: _, ...seen } = observation;
     if (addresses.length === 0) return seen;
     const without = (result: 'none' | 'unseen') =>
       addresses.map((address) => ({ address, result, status: null }));

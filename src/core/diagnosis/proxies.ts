@@ -81,10 +81,10 @@ export function proxiedAddresses(observation: ProxiedView): readonly string[] {
   const views = observation.servers.filter(({ state }) => state === 'answers');
   if (views.some(({ cname }) => cname.kind === 'records')) return [];
   const addresses = unique(views.flatMap(({ a, aaaa }) => [...recordsOf(a), ...recordsOf(aaaa)]));
-  const isOwn = ownAddresses(observation.targetAddresses);
-  const isProxied = proxyOf(addresses) !== null && !addresses.some(isOwn);
+  if (proxyOf(addresses) === null) return [];
   const mayBeOwn = observation.view === 'recursive' || isOfProvider(observation);
-  return isProxied && mayBeOwn ? addresses : [];
+  const isOwn = ownAddresses(observation.targetAddresses);
+  return mayBeOwn && !addresses.some(isOwn) ? addresses : [];
 }
 
 type ProxiedView = ServersView & Pick<Observation, 'targetAddresses'>;

@@ -5,30 +5,32 @@ import {
   type Observation,
   type ResolverView,
 } from '../../core/diagnosis/observation.ts';
+import type { Verdict } from '../../core/life/lifecycle.ts';
 import { classifyRecursive } from '../servers/reply.ts';
 import type { Zone } from '../servers/zone.ts';
 import { levelAgain } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { isSame } from './server-view.ts';
 import { stillFails } from './signatures.ts';
-import { pointingOfViews } from './target.ts';
 import { askResolver } from './world.ts';
 
 /**
  * Repeats queries with bad signatures. If the record was right, DNSSEC or CAA was the problem, so it
- * repeats those too.
+ * repeats those too. `pointing`: of the previous observation.
  */
 export async function isSameBeyond(
   context: ObservationContext,
   zone: Zone,
   previous: Observation,
+  pointing: Verdict,
 ): Promise<boolean> {
-  const { check, parts } = context;
-  const { signatures = [] } = previous;
-  const rejected = signatures.filter(({ outcome }) => outcome === 'servfail');
-  const again = await Promise.all(rejected.map((one) => stillFails(context, one)));
-  if (again.includes(false)) return false;
-  if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
+  const { parts } = context;
+  const rejected = previous.signatures?.filter(({ outcome }) => outcome === 'servfail') ?? [];
+  if (rejected.length > 0) {
+    const again = await Promise.all(rejected.map((one) => stillFails(context, one)));
+    if (again.includes(false)) return false;
+  }
+  if (pointing !== 'right') return true;
   const failing = previous.world.filter(fails);
   const still = await Promise.all(
     failing.map(async ({ server }) => {
@@ -86,9 +88,9 @@ function decides({ answer, servers }: CaaLevel): boolean {
 }
 
 /** A right record, answers of resolvers, and no CAA set or failure. */
-export function wasWell({ check }: ObservationContext, previous: Observation): boolean {
+export function wasWell(previous: Observation, pointing: Verdict): boolean {
   return (
-    pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&
+    pointing === 'right' &&
     (!previous.world.some(fails) || previous.world.some(({ a }) => isConclusive(a))) &&
     !previous.signatures?.some(({ outcome }) => outcome === 'servfail') &&
     !previous.caa?.some(decides)

@@ -2,13 +2,14 @@
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
 import type { Observation, ServerView } from '../../core/diagnosis/observation.ts';
+import type { Verdict } from '../../core/life/lifecycle.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { QUERIED_MAX } from '../servers/query-order.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { type OwnServers, withOwnServers, type Zone } from '../servers/zone.ts';
 import { isSameBeyond, wasWell } from './compared-beyond.ts';
 import { type Comparison, compareServer } from './compared-server.ts';
-import { inZone, type ObservationContext } from './context.ts';
+import { type CheckTarget, inZone, type ObservationContext } from './context.ts';
 import { isSameBesideA } from './light-beside.ts';
 import { sameServersBefore } from './same-servers.ts';
 import { isSame, sameNames } from './server-view.ts';
@@ -26,32 +27,38 @@ export async function stillHolds(
   depth: LightDepth,
 ): Promise<boolean> {
   const context = inZone(given, previous.delegation);
-  if (!mayStillHold(context, previous)) return false;
+  const { servers, targetAddresses } = previous;
+  const pointing = pointingOfViews(context.check, servers, targetAddresses);
+  if (!mayStillHold(context, previous, pointing)) return false;
   if (start.kind !== 'zone') return isSameEnd(start, previous);
   const zone = await zoneAsBefore(context, start, previous);
   const same = sameServersBefore(zone, previous.delegation) ?? zone;
-  return isUnchanged(context, same, previous, depth);
+  return isUnchanged(context, same, { previous, pointing, depth });
 }
 
 /** A correct or incomplete observation must always be repeated in full. */
-function mayStillHold(context: ObservationContext, previous: Observation): boolean {
+function mayStillHold(
+  { check }: ObservationContext,
+  previous: Observation,
+  pointing: Verdict,
+): boolean {
   return (
-    previous.hostname === context.check.hostname &&
+    previous.hostname === check.hostname &&
     previous.view === 'authoritative' &&
-    !wasWell(context, previous) &&
-    !wasHalfSeen(context, previous)
+    !wasWell(previous, pointing) &&
+    !wasHalfSeen(check, previous, pointing)
   );
 }
 
 /** Servers answered, but not enough to decide, which is usually temporary. */
 function wasHalfSeen(
-  { check }: ObservationContext,
+  { apex }: CheckTarget,
   { servers, targetAddresses }: Observation,
+  pointing: Verdict,
 ): boolean {
   return (
     servers.some(({ state }) => state === 'answers') &&
-    ((check.apex && targetAddresses.length === 0) ||
-      pointingOfViews(check, servers, targetAddresses) === 'unknown')
+    ((apex && targetAddresses.length === 0) || pointing === 'unknown')
   );
 }
 
@@ -73,11 +80,17 @@ async function zoneAsBefore(
   return zone;
 }
 
+/** `pointing`: of the previous observation. */
+type Before = {
+  readonly previous: Observation;
+  readonly pointing: Verdict;
+  readonly depth: LightDepth;
+};
+
 async function isUnchanged(
   context: ObservationContext,
   start: Zone,
-  previous: Observation,
-  depth: LightDepth,
+  { previous, pointing, depth }: Before,
 ): Promise<boolean> {
   if (!isSameDelegation(context, start, previous)) return false;
   const whole = withOwnServers(start, ownServersNow(context, start, previous));
@@ -97,7 +110,7 @@ async function isUnchanged(
   return (
     (await isSameBesideA(context, zone, previous)) &&
     (await isSameTarget(context, previous)) &&
-    (await isSameBeyond(context, zone, previous))
+    (await isSameBeyond(context, zone, previous, pointing))
   );
 }
 
