@@ -148,7 +148,7 @@ describe('a check of a pending domain', () => {
     const { service, saves } = world({ saved: [held] });
     expect(await checkDns(service, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
     expect(saves[1]?.change).toMatchObject({ kind: 'stayed', findings: [finding] });
-    expect(saves[1]).not.toHaveProperty('provenAgainst');
+    expect(saves[1]?.provenAgainst).toBeUndefined();
   });
 
   it('takes the name with its TXT record, and enqueues a check of the other project’s domain', async () => {

@@ -19,30 +19,25 @@ type Seen = Pick<CheckSave, 'domain' | 'observed' | 'provenAgainst'> & {
 /** For a domain in any state. Returns null if another save came first and nothing was changed. */
 export async function saveCheck(
   service: Service,
-  { escalationAtEnd, ...seen }: Seen,
+  seen: Seen,
   result: CheckResult,
 ): Promise<DomainChange | null> {
-  const { domain, observed } = seen;
+  const { domain, observed, provenAgainst } = seen;
   const at = service.now();
   const change = decide(domain, { kind: 'checked', ...result, ...checkRules(service, at) }, at);
   const ended = change.events.some(({ type }) => type === 'certificate.ended');
-  const escalation = ended ? await escalationAtEnd?.() : undefined;
-  const saved = await service.checks.save({
-    ...seen,
-    change,
-    at,
-    ...(escalation && { escalation }),
-  });
+  const escalation = ended ? await seen.escalationAtEnd?.() : undefined;
+  const check = { domain, observed, provenAgainst, change, at, escalation };
+  const saved = await service.checks.save(check);
   if (saved.kind === 'stale') return null;
   if (saved.kind === 'plan_required') {
     return saveCheck(service, { domain, observed }, planRequired(domain));
   }
   // Another project holds the name, or an account held it: look up the proof of ownership, then save again.
   if (saved.kind === 'held_elsewhere') {
-    const provenAgainst = saved.holderProjectId;
     const claim = await resolveClaim(service, domain, observed.observation, saved);
     return claim.kind === 'proven'
-      ? saveCheck(service, { domain, observed, provenAgainst }, result)
+      ? saveCheck(service, { domain, observed, provenAgainst: saved.holderProjectId }, result)
       : saveCheck(service, { domain, observed }, claim.result);
   }
   service.metrics?.check(countedCheckOf({ domain, change, at, verdict: result.verdict }));

@@ -71,10 +71,13 @@ export function createLoadGuard(most: number): LoadGuard {
     async count(run) {
       active += 1;
       const began = performance.now();
-      return run().finally(() => {
+      try {
+        return await run();
+      } finally {
         active -= 1;
-        ended = { count: ended.count + 1, ms: ended.ms + performance.now() - began };
-      });
+        ended.count += 1;
+        ended.ms += performance.now() - began;
+      }
     },
     adjust(worker, stop) {
       const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });

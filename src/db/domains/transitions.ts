@@ -20,9 +20,9 @@ export type CheckSave = {
   readonly change: DomainChange;
   readonly at: Date;
   /** The other project whose claim or hold gives way to this domain's TXT record. */
-  readonly provenAgainst?: string;
+  readonly provenAgainst?: string | undefined;
   /** Only for a check that changes the state. */
-  readonly escalation?: NewEscalation;
+  readonly escalation?: NewEscalation | undefined;
 };
 
 /** `epoch`: the domain's epoch from then on. */
