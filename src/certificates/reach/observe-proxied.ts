@@ -20,7 +20,7 @@ const ADDRESSES_MAX = 4;
 export function observingProxies(observer: Observer, reach: ReachOverHttp | null): Observer {
   async function withProxy(observation: Observation): Promise<Observation> {
     const addresses = proxiedAddresses(observation).slice(0, ADDRESSES_MAX);
-    // Most names: nothing to add, and nothing to copy.
+    // Avoids a copy for most names, which have no proxy.
     if (addresses.length === 0 && observation.proxy === undefined) return observation;
     const { proxy: _, ...seen } = observation;
     if (addresses.length === 0) return seen;

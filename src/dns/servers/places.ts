@@ -14,7 +14,7 @@ export type Places = {
   readonly leave: (key: string) => void;
 };
 
-/** `line`: missing until a caller has to wait. */
+/** `line`: created when the first caller has to wait. */
 type Place = { underWay: number; line: Line | undefined };
 
 /** A server uses memory only while it is queried. */

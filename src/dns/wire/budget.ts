@@ -84,7 +84,7 @@ export function takeQuestion(budget: QueryBudget): boolean {
   return true;
 }
 
-/** Stores nothing: most checks use no TCP. */
+/** Only reads, because most checks stay on UDP. */
 export function usesTcp({ tcp }: QueryBudget, server: SocketAddress): boolean {
   return tcp !== null && tcp.size > 0 && tcp.get(keyOf(server))?.outcome === 'answers';
 }
