@@ -5,9 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { durationInWords } from '../src/core/diagnosis/shows.ts';
 import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
-import { DELIVERIES_KEPT_MS, deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
-import { HOUR, MINUTE } from '../src/core/time.ts';
+import {
+  DELIVERIES_KEPT_MS,
+  DELIVERY_TIMEOUT_MS,
+  deliveryWaitsMs,
+} from '../src/core/operations/webhook-plan.ts';
+import { HOUR, MINUTE, SECOND } from '../src/core/time.ts';
 import { repairKinds } from '../src/db/domains/waiting.ts';
+import { deliveriesInFlight } from '../workers/deliver-webhook.ts';
 import { workTimes } from '../workers/running/work-times.ts';
 
 const root = new URL('../', import.meta.url);
@@ -130,6 +135,17 @@ describe('The documentation of the queues', () => {
     expect(text).toMatch(/^\| `renew-certificate` .* every minute \|$/m);
     expect(read('docs/understand/life-of-a-domain.md')).toContain(
       `\`recheck-live\` runs every ${recheck / 1_000} s`,
+    );
+  });
+
+  it('states how long a receiver has, and how many messages are in flight', () => {
+    const page = read('docs/integrate/webhooks.md');
+    const seconds = DELIVERY_TIMEOUT_MS / SECOND;
+    expect(page).toContain(`any 2xx within ${seconds} seconds`);
+    expect(page).toContain(`| \`timed_out\` | no answer within ${seconds} seconds |`);
+    const { host, project, account } = deliveriesInFlight;
+    expect(page).toContain(
+      `${host} messages of an account are in flight to one host, ${project} of a project and ${account} of an account`,
     );
   });
 

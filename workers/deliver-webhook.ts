@@ -8,6 +8,7 @@
  * attempt that was loaded.
  */
 import {
+  DELIVERY_TIMEOUT_MS,
   type DeliveryDecision,
   decideAttempt,
   type WebhookResponse,
@@ -89,7 +90,7 @@ function post(
 ): Promise<WebhookResponse> {
   const body = bodyOf(event);
   const headers = signedHeaders(vault, webhook, { messageId: messageIdOf(event), at, body });
-  return send({ url: webhook.url, headers, body });
+  return send({ url: webhook.url, headers, body, timeoutMs: DELIVERY_TIMEOUT_MS });
 }
 
 /** A slot of the account's receiver, the project and the account, or none. Returns the release function. */

@@ -12,8 +12,8 @@ type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For the whole attempt, from the DNS query to the end of the response. Default: TIMEOUT_MS. */
-  readonly timeoutMs?: number;
+  /** For the whole attempt, from the DNS query to the end of the response. */
+  readonly timeoutMs: number;
 };
 
 export type SenderDeps = ReceiverRules & {
@@ -26,8 +26,6 @@ export type SenderDeps = ReceiverRules & {
 /** Resolves on any failure of the receiver; rejects only on internal errors. */
 export type Send = (outgoing: Outgoing) => Promise<WebhookResponse>;
 
-/** Below Standard Webhooks' 15 to 30 s: a receiver should queue the message and respond. */
-const TIMEOUT_MS = 10_000;
 /** The connection is closed after this much of a response body; its status still counts. */
 const ANSWER_BYTES_MAX = 65_536;
 
@@ -38,7 +36,7 @@ export function createSender(deps: SenderDeps): Send {
   return async (outgoing) => {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
     const url = new URL(outgoing.url);
-    const late = AbortSignal.timeout(outgoing.timeoutMs ?? TIMEOUT_MS);
+    const late = AbortSignal.timeout(outgoing.timeoutMs);
     const addresses = await beforeAbort(
       late,
       addressesOf(url, deps.lookup).catch(() => 'failed' as const),

@@ -33,7 +33,7 @@ async function world(env: Readonly<Record<string, string>> = {}) {
   const targetFor = createTargets(kek, 'edge.test');
   const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now: () => noon });
   const send = webhookSender({ config, ownAddresses });
-  return { dns, send: (url: string) => send({ url, headers: {}, body: '{}' }) };
+  return { dns, send: (url: string) => send({ url, headers: {}, body: '{}', timeoutMs: 10_000 }) };
 }
 
 describe('A receiver at the edge behind NAT', () => {
@@ -134,7 +134,12 @@ test('A service vets receivers: its own addresses get no webhook', async () => {
     log: pino({ level: 'silent' }),
     now: () => noon,
   });
-  const outgoing = { url: `https://${edge.four}/`, headers: {}, body: '{}' };
+  const outgoing = {
+    url: `https://${edge.four}/`,
+    headers: {},
+    body: '{}',
+    timeoutMs: 10_000,
+  };
   expect(await service.send(outgoing)).toEqual(refused);
   await service.close();
   await stored.close();

@@ -15,6 +15,8 @@ export const deliveryWaitsMs = [
   10 * HOUR,
 ] as const;
 
+/** Of one attempt. Below Standard Webhooks' 15 to 30 s: a receiver should queue the message and respond. */
+export const DELIVERY_TIMEOUT_MS = 10 * SECOND;
 /** Longer values of Retry-After are cut to a day. */
 const RETRY_AFTER_MS_MAX = DAY;
 /** After a rotation both secrets sign for this long. */

@@ -1,3 +1,5 @@
+import { DELIVERY_TIMEOUT_MS } from '../../core/operations/webhook-plan.ts';
+import { SECOND } from '../../core/time.ts';
 import { webhookMessage } from '../schemas/events.ts';
 import { docsEvents } from '../schemas/examples.ts';
 import { docsProject } from '../schemas/projects.ts';
@@ -17,8 +19,7 @@ export function webhookOperation(schemas: SchemaWriter): WebhookOperation {
     operationId: 'receiveMessage',
     tags: ['Webhooks'],
     summary: 'A message to your URL',
-    description:
-      'Sent to the URL of a webhook, signed as [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0 defines. Answer with any 2xx within 10 seconds. The same `webhook-id` can arrive more than once. `type` determines the fields of `data`; later versions add types.',
+    description: `Sent to the URL of a webhook, signed as [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0 defines. Answer with any 2xx within ${DELIVERY_TIMEOUT_MS / SECOND} seconds. The same \`webhook-id\` can arrive more than once. \`type\` determines the fields of \`data\`; later versions add types.`,
     'x-stability': 'stable',
     'x-addition': true,
     security: [],

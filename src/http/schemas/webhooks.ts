@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
+import {
+  DELIVERY_TIMEOUT_MS,
+  type DeliveryProblem,
+  type DisabledReason,
+} from '../../core/operations/webhook-plan.ts';
 import { deliveryStatuses } from '../../core/records.ts';
+import { SECOND } from '../../core/time.ts';
 import { deliveryOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { cursorOf, limitOf, pageQuery } from '../pipeline/paging.ts';
@@ -20,7 +25,7 @@ const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed or
   not_accepted: 'The receiver did not answer with 2xx; see `lastStatus`',
   redirected: 'The receiver answered with a redirect, which is not followed; change the URL',
   gone: 'The receiver answered 410, which disables the webhook',
-  timed_out: 'No answer within 10 seconds',
+  timed_out: `No answer within ${DELIVERY_TIMEOUT_MS / SECOND} seconds`,
   connection_failed: 'The connection failed, or broke before the answer',
   tls_failed: 'The TLS handshake failed; usually the certificate is not valid for the name',
   name_not_resolved: 'The host name has no address',
