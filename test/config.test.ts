@@ -246,4 +246,20 @@ describe('The configuration', () => {
     );
     expect(loadConfig(values)).toEqual(loadConfig({}));
   });
+
+  it('has the defaults that docs/run/configuration.md states', () => {
+    const page = readFileSync(new URL('../docs/run/configuration.md', import.meta.url), 'utf8');
+    const rows = [...page.matchAll(/^\| (`[A-Z].*?) \| (.*?) \|/gm)];
+    const values = rows.flatMap(([, names = '', cell = '']) => {
+      const defaults = cell.split(', ');
+      return names.split(', ').flatMap((name, at) => {
+        // Others are in words, or depend on another variable.
+        const [, inCode, number] = /^(?:`(\.?\w[^`]*)`|(\d[\d.]*))$/.exec(defaults[at] ?? '') ?? [];
+        const value = inCode ?? number;
+        return value === undefined ? [] : [[name.replaceAll('`', ''), value]];
+      });
+    });
+    expect(values.length).toBeGreaterThanOrEqual(30);
+    expect(loadConfig(Object.fromEntries(values))).toEqual(loadConfig({}));
+  });
 });
