@@ -1,5 +1,6 @@
 /** The fast-check commands of a history; each can run at any time. */
 import fc from 'fast-check';
+import { defaultConfig } from '../support/plain-service.ts';
 import type { Alarm } from './alarm-clock.ts';
 import { authorities, command, type NoModel, place, project, type Real, shows } from './command.ts';
 import { outsideRuns } from './crash-injector.ts';
@@ -69,7 +70,7 @@ const steps = fc.constantFrom(
   25 * SECOND,
   2 * MINUTE,
   11 * MINUTE,
-  31 * MINUTE,
+  defaultConfig.escalateAfterMs + MINUTE,
   2 * HOUR,
   11 * HOUR,
   49 * HOUR,

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { defaultConfig } from '../support/plain-service.ts';
 import { authorities, command, place, project, shows } from './command.ts';
 import { publish, settle } from './customer.ts';
 import { DAY, HOUR, MINUTE } from './entry.ts';
@@ -23,7 +24,7 @@ export const drifts = fc
     ),
   );
 
-/** No certificate for half an hour and more: an escalation, maybe with a changing cause. */
+/** No certificate for longer than ESCALATE_AFTER: an escalation, maybe with a changing cause. */
 export const waitsForCertificate = fc
   .tuple(project, place, authorities, shows)
   .map(([of, at, authority, shown]) =>
@@ -32,10 +33,10 @@ export const waitsForCertificate = fc
       async (history) => {
         history.authority = authority;
         await settle(history, [of, at], true);
-        await pass(history, 31 * MINUTE, 2);
+        await pass(history, defaultConfig.escalateAfterMs + MINUTE, 2);
         publish(history, at, shown);
-        await pass(history, 31 * MINUTE, 2);
-        await pass(history, 31 * MINUTE, 2);
+        await pass(history, defaultConfig.escalateAfterMs + MINUTE, 2);
+        await pass(history, defaultConfig.escalateAfterMs + MINUTE, 2);
       },
     ),
   );

@@ -49,6 +49,8 @@ export const throwingLog: TestLog = {
     throw err;
   },
   warn: () => undefined,
+  info: () => undefined,
+  debug: () => undefined,
 };
 
 /** Noon, a jitter in the middle, no metrics, and nothing to log. */
