@@ -4,6 +4,7 @@
  */
 import type { World } from './fault.ts';
 import { visitOnce } from './load/visitors.ts';
+import type { System } from './system/system.ts';
 import { until } from './system/wait.ts';
 
 /** Allows for a shared machine, but not for a hanging one. */
@@ -18,7 +19,7 @@ export async function secondsUntilWorking(world: World): Promise<number> {
   const began = performance.now();
   const left = () => Math.max(1_000, DEADLINE_MS - (performance.now() - began));
   const { system } = world;
-  await until('every process is ready', async () => allReady(world), left());
+  await until('every process is ready', () => allReady(system), left());
   const hostname = await until('a domain is added', () => addProbe(world), left());
   await until(`${hostname} is live`, () => isLive(world, hostname), left());
   for (const { name, ports } of system.placesOf('edge')) {
@@ -29,7 +30,7 @@ export async function secondsUntilWorking(world: World): Promise<number> {
   return (performance.now() - began) / 1_000;
 }
 
-async function allReady({ system }: World): Promise<boolean> {
+export async function allReady(system: System): Promise<boolean> {
   const ready = await Promise.all(system.places.map((place) => place.isReady()));
   return ready.every(Boolean);
 }

@@ -9,8 +9,9 @@ import { receiveMessages } from './load/receiver.ts';
 import { startVisitors, visitOnce } from './load/visitors.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
-import { secondsUntilWorking } from './recovery.ts';
-import { startSystem } from './system/system.ts';
+import { allReady, secondsUntilWorking } from './recovery.ts';
+import { type System, startSystem } from './system/system.ts';
+import { sleep, until } from './system/wait.ts';
 
 export type WorldOptions = {
   readonly options: Options;
@@ -18,6 +19,20 @@ export type WorldOptions = {
   readonly random: Random;
   readonly endings: Endings;
 };
+
+const OUTAGE_MS = 5_000;
+const READY_MS = 60_000;
+
+/**
+ * Fails queries once, so that the baseline includes Prisma's source map (5 MB). Node keeps it after
+ * the first stack trace.
+ */
+async function failQueries(system: System): Promise<void> {
+  system.postgresProxy.cut();
+  await sleep(OUTAGE_MS);
+  system.postgresProxy.restore();
+  await until('every process is ready', () => allReady(system), READY_MS);
+}
 
 /** Resolves when everything runs and is warm. */
 export async function openWorld({
@@ -27,6 +42,7 @@ export async function openWorld({
   endings,
 }: WorldOptions): Promise<World> {
   const system = await startSystem(folder, endings);
+  await failQueries(system);
   const ledger = createLedger();
   const client = createClient(system, ledger);
   const messages = await receiveMessages(endings);
