@@ -3,24 +3,15 @@ import { destination, pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { setting, sleep } from '../support/processes.ts';
-import { measure } from './settings.ts';
+import { measure, workerEnvironment } from './settings.ts';
 
-const dnsPort = setting('DNS_PORT');
-const result = loadConfig({
-  ROLE: 'worker',
-  DATABASE_URL: setting('DATABASE_URL'),
-  ACME_DIRECTORY_URL: 'local',
-  REDIS_URL: setting('REDIS_URL'),
-  KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-  API_KEY: 'an unused API key',
-  DNS_SERVERS: `127.0.0.1:${dnsPort}`,
-  DNS_AUTHORITY_PORT: dnsPort,
-  DNS_ALLOW_PRIVATE: 'true',
-  UPSTREAM_NETWORKS: '127.0.0.0/8',
-  // Short enough that every wait is the minimum, WAIT_MS.
-  VERIFY_WINDOW: '10m',
-  TIME_SCALE: '288',
-});
+const result = loadConfig(
+  workerEnvironment({
+    databaseUrl: setting('DATABASE_URL'),
+    redisUrl: setting('REDIS_URL'),
+    dnsPort: setting('DNS_PORT'),
+  }),
+);
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
 const { service } = await startSignpost(result.config, pino({ level: 'error' }, destination(2)));
 const { prisma } = service.database;
