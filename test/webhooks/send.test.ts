@@ -97,8 +97,9 @@ describe('A delivery attempt', () => {
     let written = 0;
     receiver.respond = (_, response) => {
       response.writeHead(200);
-      const more = () => {
-        if (response.destroyed) return;
+      // Each write to a destroyed socket ends with an error before the response's `close`.
+      const more = (error?: Error | null) => {
+        if (error || response.destroyed) return;
         written += 16_384;
         response.write('x'.repeat(16_384), more);
       };
