@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { notRunReporter } from './test/support/not-run.ts';
+import { watchForStuckRun } from './test/support/stuck-run.ts';
 import { v8Options } from './test/support/v8-options.ts';
+
+const stuck = watchForStuckRun();
 
 export default defineConfig({
   test: {
@@ -10,7 +13,7 @@ export default defineConfig({
       'test/support/end-with-the-runner.ts',
       ...(process.env['TEST_COSTS'] ? ['test/support/costs.ts'] : []),
     ],
-    reporters: ['default', notRunReporter()],
+    reporters: ['default', stuck.reporter, notRunReporter(stuck)],
     // Processes, not threads: tests kill, and what they start is theirs alone.
     pool: 'forks',
     execArgv: [...v8Options],

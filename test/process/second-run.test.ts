@@ -60,6 +60,33 @@ describe('CI with scripts/second-run.mjs', () => {
     expect([code, ...alone]).toEqual([0]);
   });
 
+  describe('and a process that does not end', () => {
+    // Longer than any process needs to start on a busy machine.
+    const quiet = { QUIET_MS: '20000' };
+
+    it('says where it was, and repeats its test file', async () => {
+      const { code, output, alone, summary } = await runTwice(['blocks', 'whole'], quiet);
+      expect(output).toMatch(
+        /^Stuck: nothing ended for 20 seconds\. Not ended:\n {2}blocks\.fixture\.ts/m,
+      );
+      expect(output).toMatch(/#0 spin blocks\.fixture\.ts:/);
+      expect(alone).toEqual(['Second run, alone: blocks.fixture.ts']);
+      expect([code, ...summary]).toEqual([
+        0,
+        passedHeading,
+        '  blocks.fixture.ts',
+        'tests: 2 passed, 0 failed, 0 skipped',
+      ]);
+    });
+
+    it('passes when all of its tests have passed', async () => {
+      const { code, output, alone } = await runTwice(['says-no-end', 'whole'], quiet);
+      expect(output).toMatch(/^Stuck: nothing ended for 20 seconds\. Not ended:\nProcess \d+/m);
+      expect(output).toMatch(/tests: 2 passed, 0 failed, 0 skipped\n$/);
+      expect([code, ...alone]).toEqual([0]);
+    });
+  });
+
   it('fails at once when REQUIRE_ALL=1 forbids skipped tests', async () => {
     const { code, alone } = await runTwice(['skipped-quietly', 'recovers'], { REQUIRE_ALL: '1' });
     expect([code, ...alone]).toEqual([1]);

@@ -7,11 +7,20 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 import { NOT_RUN_FILE } from './programs.ts';
+import type { StuckRun } from './stuck-run.ts';
 
 type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
+type Ended = {
+  readonly modules: readonly TestModule[];
+  readonly unhandled: readonly SerializedError[];
+  /** Files whose process was killed or died. */
+  readonly unfinished: readonly string[];
+};
+/** `killed`: see `StuckRun`. */
+type Report = { readonly files: string[] | null; readonly counts: Counts; readonly killed: number };
 
 /** Runs after the default reporter's summary. */
-export function notRunReporter(): Reporter {
+export function notRunReporter(stuck: StuckRun): Reporter {
   let folder: string | undefined;
   return {
     onInit() {
@@ -20,10 +29,14 @@ export function notRunReporter(): Reporter {
       writeFileSync(file, '');
       process.env[NOT_RUN_FILE] = file; // test processes inherit this environment
     },
-    onTestRunEnd(modules, unhandled) {
+    onTestRunEnd(modules, errors) {
+      const killed = stuck.killed();
+      // Vitest's error for a killed process names no file; `unfinished` does.
+      const unhandled = errors.filter(({ message }) => killed === 0 || !isOfPool(message));
+      const ended = { modules, unhandled, unfinished: stuck.unfinished() };
       const notes = readNotes(process.env[NOT_RUN_FILE]);
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-      const counts = count(modules, unhandled.length);
+      const counts = count(ended);
       for (const note of notes) print(`Not run: ${note}`);
       const leftOut = notes.length > 0 || counts.skipped > 0;
       const isIncomplete = leftOut && process.env['REQUIRE_ALL'] === '1';
@@ -31,7 +44,7 @@ export function notRunReporter(): Reporter {
         print('REQUIRE_ALL=1: a run that leaves tests out has failed');
         process.exitCode = 1;
       }
-      writeFailedFiles({ files: isIncomplete ? null : failedFiles(modules, unhandled), counts });
+      writeReport({ files: isIncomplete ? null : failedFiles(ended), counts, killed });
       print(`tests: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     },
   };
@@ -43,34 +56,34 @@ function readNotes(file: string | undefined): string[] {
   return [...new Set(lines)].filter((line) => line !== '').sort();
 }
 
-/** A file that does not load and an error outside of tests count as one failed test each. */
-function count(modules: readonly TestModule[], unhandledErrors: number): Counts {
+const isOfPool = (message: string) => message.startsWith('[vitest-pool]');
+
+/** A file that does not load or does not end and an error outside of tests count as one failed test each. */
+function count({ modules, unhandled, unfinished }: Ended): Counts {
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
   const inState = (state: string) => tests.filter((test) => test.result().state === state).length;
   const broken = modules.filter((module) => module.errors().length > 0).length;
   return {
     passed: inState('passed'),
-    failed: inState('failed') + broken + unhandledErrors,
+    failed: inState('failed') + broken + unhandled.length + unfinished.length,
     skipped: inState('skipped'),
   };
 }
 
-function writeFailedFiles(report: { readonly files: string[] | null; readonly counts: Counts }) {
+function writeReport(report: Report): void {
   const path = process.env['FAILED_FILES'];
   if (path) writeFileSync(path, JSON.stringify(report));
 }
 
 /** Relative paths; null if an error belongs to no file, which a second run cannot clear. */
-function failedFiles(
-  modules: readonly TestModule[],
-  unhandled: readonly SerializedError[],
-): string[] | null {
+function failedFiles({ modules, unhandled, unfinished }: Ended): string[] | null {
   const failed = modules
     .filter((module) => module.state() === 'failed')
     .map(({ moduleId }) => moduleId);
   const blamed = unhandled.map((error): unknown => error['VITEST_TEST_PATH']);
   if (!blamed.every((path) => typeof path === 'string')) return null;
-  return [...new Set([...failed, ...blamed])].map((path) => relative(process.cwd(), path)).sort();
+  const paths = new Set([...failed, ...blamed, ...unfinished]);
+  return [...paths].map((path) => relative(process.cwd(), path)).sort();
 }
 
 function print(line: string): void {

@@ -1,0 +1,121 @@
+/**
+ * Ends a run that would not end: a test that blocks its process has no timeout, and Vitest waits without limit for a
+ * process to say that a file is finished. Prints which files and tests had not ended and where each process was, then kills
+ * those processes. Vitest fails their files and goes on with the rest.
+ */
+import { type ChildProcess, execFile } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
+import { relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import type { Reporter } from 'vitest/node';
+import { isLongRun } from './run.ts';
+
+/** Longer than the longest test, which reports nothing before its end. */
+const QUIET_MS = (isLongRun ? 120 : 10) * 60_000;
+/** For a process to end what it started, which one that is blocked cannot. */
+const GRACE_MS = 2_000;
+
+export type StuckRun = {
+  readonly reporter: Reporter;
+  /** Processes killed in this run. */
+  readonly killed: () => number;
+  /** Test files that did not end in this run. */
+  readonly unfinished: () => string[];
+};
+
+/** Once per process of Vitest. */
+export function watchForStuckRun(quietMs = QUIET_MS): StuckRun {
+  const processes = watchProcesses();
+  const waiting = new Set<string>();
+  const underWay = new Set<string>();
+  let killed = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function end(): Promise<void> {
+    const running = [...processes].filter(isTestProcess);
+    print(`\nStuck: nothing ended for ${quietMs / 1_000} seconds. Not ended:`);
+    for (const name of underWay) print(`  ${name}`);
+    // One after the other, because the inspector's port is always the same.
+    for (const child of running) {
+      print(`Process ${child.pid}, which is killed now, was here:\n${await placeOf(child)}`);
+      if (child.kill('SIGTERM')) killed += 1;
+      await delay(GRACE_MS);
+      child.kill('SIGKILL'); // nothing happens if it has ended
+    }
+  }
+
+  function restart(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => void end(), quietMs).unref();
+  }
+
+  const began = (name: string) => {
+    underWay.add(name);
+    restart();
+  };
+  const ended = (name: string) => {
+    underWay.delete(name);
+    restart();
+  };
+  return {
+    killed: () => killed,
+    unfinished: () => [...waiting],
+    reporter: {
+      onTestRunStart(specifications) {
+        killed = 0;
+        waiting.clear();
+        underWay.clear();
+        for (const { moduleId } of specifications) waiting.add(moduleId);
+        restart();
+      },
+      onTestModuleQueued: ({ moduleId }) => began(shown(moduleId)),
+      onTestModuleEnd({ moduleId }) {
+        waiting.delete(moduleId);
+        ended(shown(moduleId));
+      },
+      onTestCaseReady: ({ module, fullName }) => began(`${shown(module.moduleId)}: ${fullName}`),
+      onTestCaseResult: ({ module, fullName }) => ended(`${shown(module.moduleId)}: ${fullName}`),
+      onTestRunEnd: () => clearTimeout(timer),
+    },
+  };
+}
+
+/** All that this process starts from now on. */
+function watchProcesses(): ReadonlySet<ChildProcess> {
+  const processes = new Set<ChildProcess>();
+  subscribe('child_process', (message) => {
+    processes.add((message as { readonly process: ChildProcess }).process);
+  });
+  return processes;
+}
+
+/** Only test processes have a channel to Vitest. */
+function isTestProcess({ connected, exitCode, signalCode }: ChildProcess): boolean {
+  return connected && exitCode === null && signalCode === null;
+}
+
+/**
+ * The stack of a process that runs JavaScript, some internal function if it waits for an event, or that the debugger cannot
+ * connect if it waits in a system call.
+ */
+function placeOf({ pid }: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    const { stdin } = execFile(
+      process.execPath,
+      ['inspect', '-p', String(pid)],
+      { timeout: 10_000, killSignal: 'SIGKILL' },
+      (_error, stdout) => resolve(stripVTControlCharacters(stdout).trim()),
+    );
+    stdin?.on('error', () => undefined); // it could not connect
+    for (const [at, command] of ['pause', 'bt', '.exit'].entries()) {
+      setTimeout(() => stdin?.write(`${command}\n`), 2_000 * (at + 1)).unref();
+    }
+  });
+}
+
+const shown = (moduleId: string) => relative(process.cwd(), moduleId);
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
