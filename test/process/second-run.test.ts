@@ -60,7 +60,7 @@ describe('CI with scripts/second-run.mjs', () => {
     expect([code, ...alone]).toEqual([0]);
   });
 
-  describe('and a process that does not end', () => {
+  describe('when a process does not end', () => {
     // Longer than any process needs to start on a busy machine.
     const quiet = { QUIET_MS: '20000' };
 
