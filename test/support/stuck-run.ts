@@ -15,6 +15,7 @@ import { isLongRun } from './run.ts';
 const QUIET_MS = (isLongRun ? 120 : 10) * 60_000;
 /** For a process to end what it started, which one that is blocked cannot. */
 const GRACE_MS = 2_000;
+const DEBUGGER_MS = 15_000;
 
 export type StuckRun = {
   readonly reporter: Reporter;
@@ -95,22 +96,34 @@ function isTestProcess({ connected, exitCode, signalCode }: ChildProcess): boole
   return connected && exitCode === null && signalCode === null;
 }
 
+/** What the debugger has to show before the next command, and the command. */
+const debuggerSteps: readonly (readonly [shown: RegExp, command: string])[] = [
+  [/debug> /, 'pause'],
+  [/break in /, 'bt'],
+  [/#0 /, '.exit'],
+];
+
 /**
- * The stack of a process that runs JavaScript, some internal function if it waits for an event, or that the debugger cannot
- * connect if it waits in a system call.
+ * The stack of a process that runs JavaScript; no stack if it waits for an event, and no connection of the debugger if it
+ * waits in a system call.
  */
 function placeOf({ pid }: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
-    const { stdin } = execFile(
+    const { stdin, stdout } = execFile(
       process.execPath,
       ['inspect', '-p', String(pid)],
-      { timeout: 10_000, killSignal: 'SIGKILL' },
-      (_error, stdout) => resolve(stripVTControlCharacters(stdout).trim()),
+      { timeout: DEBUGGER_MS, killSignal: 'SIGKILL' },
+      (_error, all) => resolve(stripVTControlCharacters(all).trim()),
     );
+    const steps = debuggerSteps.values();
+    let [output, step] = ['', steps.next()];
     stdin?.on('error', () => undefined); // it could not connect
-    for (const [at, command] of ['pause', 'bt', '.exit'].entries()) {
-      setTimeout(() => stdin?.write(`${command}\n`), 2_000 * (at + 1)).unref();
-    }
+    stdout?.on('data', (text) => {
+      output += text;
+      for (; !step.done && step.value[0].test(output); step = steps.next()) {
+        stdin?.write(`${step.value[1]}\n`);
+      }
+    });
   });
 }
 
