@@ -71,16 +71,17 @@ type WaitingRow = FollowUpState & {
 };
 
 /** Must equal followUps() of src/core/life/follow-ups.ts; in SQL to use an index. */
-const waitingDomains = {
-  'check-dns': Prisma.sql`removed_at IS NULL AND status = 'pending' AND next_check_at IS NOT NULL`,
-  'issue-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND next_check_at IS NOT NULL`,
-  'escalate-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND escalate_at IS NOT NULL`,
-} as const;
+const waitingDomains: {
+  readonly [Q in DomainQueue]: { readonly status: Prisma.Sql; readonly due: Prisma.Sql };
+} = {
+  'check-dns': { status: Prisma.sql`'pending'`, due: Prisma.sql`next_check_at` },
+  'issue-certificate': { status: Prisma.sql`'verified'`, due: Prisma.sql`next_check_at` },
+  'escalate-certificate': { status: Prisma.sql`'verified'`, due: Prisma.sql`escalate_at` },
+};
 
 function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
-  const waits = waitingDomains[queue];
-  const due =
-    queue === 'escalate-certificate' ? Prisma.sql`escalate_at` : Prisma.sql`next_check_at`;
+  const { status, due } = waitingDomains[queue];
+  const waits = Prisma.sql`removed_at IS NULL AND status = ${status} AND ${due} IS NOT NULL`;
   const notQuarantined = (now: Date) => Prisma.sql`NOT EXISTS (
     SELECT FROM quarantine WHERE queue = ${queue} AND until > ${now}
       AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
