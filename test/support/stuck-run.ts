@@ -32,6 +32,7 @@ export function watchForStuckRun(quietMs = QUIET_MS): StuckRun {
   const underWay = new Set<string>();
   let killed = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isDebugged = false;
 
   async function end(): Promise<void> {
     const running = [...processes].filter(isTestProcess);
@@ -48,7 +49,7 @@ export function watchForStuckRun(quietMs = QUIET_MS): StuckRun {
 
   function restart(): void {
     clearTimeout(timer);
-    timer = setTimeout(() => void end(), quietMs).unref();
+    if (!isDebugged) timer = setTimeout(() => void end(), quietMs).unref();
   }
 
   const began = (name: string) => {
@@ -63,6 +64,9 @@ export function watchForStuckRun(quietMs = QUIET_MS): StuckRun {
     killed: () => killed,
     unfinished: () => [...waiting],
     reporter: {
+      onInit({ config }) {
+        isDebugged = config.inspector.enabled === true; // a person may wait at a breakpoint
+      },
       onTestRunStart(specifications) {
         killed = 0;
         waiting.clear();
