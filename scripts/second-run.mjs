@@ -24,7 +24,14 @@ async function main() {
   const first = await run(...chosen);
   const files = first.report?.files ?? [];
   if (first.code === 0 || first.signal !== null) return first.code;
-  if (files.length === 0) return hasOnlyNotEnded(first.report) ? 0 : first.code;
+  if (first.report !== null && isWithoutFailure(first.report)) {
+    console.log(
+      '\nEvery test passed, but Vitest waited for a process that only waited for Vitest.',
+    );
+    printCounts(first.report.counts);
+    return 0;
+  }
+  if (files.length === 0) return first.code;
   if (files.length > FILES_MAX) {
     console.log(`\n${files.length} test files failed: too many for a second run.`);
     return first.code;
@@ -41,13 +48,14 @@ async function main() {
   const { counts } = first.report;
   const failures = failed.length === 0 ? 0 : counts.failed;
   const passes = counts.passed + counts.failed - failures;
-  console.log(`tests: ${passes} passed, ${failures} failed, ${counts.skipped} skipped`);
+  printCounts({ passed: passes, failed: failures, skipped: counts.skipped });
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Every test passed, and then a process had to be killed because Vitest waited for it (test/support/stuck-run.ts). */
-function hasOnlyNotEnded(report) {
-  return report !== null && report.killed > 0 && report.counts.failed === 0;
+/** Only processes that waited for an event had to be ended (test/support/stuck-run.ts), after their files. */
+function isWithoutFailure({ files, counts, ended }) {
+  const isWhole = files?.length === 0 && counts.failed === 0;
+  return isWhole && ended.waiting > 0 && ended.blocked === 0;
 }
 
 /** `report` is what test/support/not-run.ts wrote; null if the run ended before its tests. */
@@ -79,4 +87,9 @@ function splitAt(list, mark) {
 
 function print(heading, files) {
   if (files.length > 0) console.log([`\n${heading}`, ...files].join('\n  '));
+}
+
+/** The last line of a run. */
+function printCounts({ passed, failed, skipped }) {
+  console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 }

@@ -67,7 +67,7 @@ describe('CI with scripts/second-run.mjs', () => {
     it('says where it was, and repeats its test file', async () => {
       const { code, output, alone, summary } = await runTwice(['blocks', 'whole'], quiet);
       expect(output).toMatch(
-        /^Stuck: nothing ended for 20 seconds\. Not ended:\n {2}blocks\.fixture\.ts/m,
+        /^Stuck: nothing ended for 20 seconds\. Still running:\n {2}blocks\.fixture\.ts/m,
       );
       expect(output).toMatch(/#0 spin blocks\.fixture\.ts:/);
       expect(alone).toEqual(['Second run, alone: blocks.fixture.ts']);
@@ -79,11 +79,19 @@ describe('CI with scripts/second-run.mjs', () => {
       ]);
     });
 
-    it('passes when all of its tests have passed', async () => {
+    it('passes when every test has passed', async () => {
       const { code, output, alone } = await runTwice(['says-no-end', 'whole'], quiet);
-      expect(output).toMatch(/^Stuck: nothing ended for 20 seconds\. Not ended:\nProcess \d+/m);
+      expect(output).toMatch(
+        /^Stuck: nothing ended for 20 seconds\. Still running:\nEnding process \d+/m,
+      );
       expect(output).toMatch(/tests: 2 passed, 0 failed, 0 skipped\n$/);
       expect([code, ...alone]).toEqual([0]);
+    });
+
+    it('fails when a loop blocks it after its tests', async () => {
+      const { code, output } = await runTwice(['loops-at-end', 'whole'], quiet);
+      expect(output).toMatch(/tests: 2 passed, 0 failed, 0 skipped\n$/);
+      expect(code).toBe(1);
     });
   });
 

@@ -7,17 +7,20 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 import { NOT_RUN_FILE } from './programs.ts';
-import type { StuckRun } from './stuck-run.ts';
+import type { EndedProcesses, StuckRun } from './stuck-run.ts';
 
 type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
-type Ended = {
+type Results = {
   readonly modules: readonly TestModule[];
   readonly unhandled: readonly SerializedError[];
-  /** Files whose process was killed or died. */
+  /** Files whose process had to be ended. */
   readonly unfinished: readonly string[];
 };
-/** `killed`: see `StuckRun`. */
-type Report = { readonly files: string[] | null; readonly counts: Counts; readonly killed: number };
+type Report = {
+  readonly files: string[] | null;
+  readonly counts: Counts;
+  readonly ended: EndedProcesses;
+};
 
 /** Runs after the default reporter's summary. */
 export function notRunReporter(stuck: StuckRun): Reporter {
@@ -30,13 +33,10 @@ export function notRunReporter(stuck: StuckRun): Reporter {
       process.env[NOT_RUN_FILE] = file; // test processes inherit this environment
     },
     onTestRunEnd(modules, errors) {
-      const killed = stuck.killed();
-      // Vitest's error for a killed process names no file; `unfinished` does.
-      const unhandled = errors.filter(({ message }) => killed === 0 || !isOfPool(message));
-      const ended = { modules, unhandled, unfinished: stuck.unfinished() };
+      const results = { modules, ...withoutEnded(errors, stuck) };
       const notes = readNotes(process.env[NOT_RUN_FILE]);
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-      const counts = count(ended);
+      const counts = count(results);
       for (const note of notes) print(`Not run: ${note}`);
       const leftOut = notes.length > 0 || counts.skipped > 0;
       const isIncomplete = leftOut && process.env['REQUIRE_ALL'] === '1';
@@ -44,7 +44,8 @@ export function notRunReporter(stuck: StuckRun): Reporter {
         print('REQUIRE_ALL=1: a run that leaves tests out has failed');
         process.exitCode = 1;
       }
-      writeReport({ files: isIncomplete ? null : failedFiles(ended), counts, killed });
+      const files = isIncomplete ? null : failedFiles(results);
+      writeReport({ files, counts, ended: stuck.ended() });
       print(`tests: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     },
   };
@@ -56,10 +57,21 @@ function readNotes(file: string | undefined): string[] {
   return [...new Set(lines)].filter((line) => line !== '').sort();
 }
 
-const isOfPool = (message: string) => message.startsWith('[vitest-pool]');
+/** Vitest's error for a process that was ended names no file, so the files replace the errors. */
+function withoutEnded(errors: readonly SerializedError[], stuck: StuckRun) {
+  const { waiting, blocked } = stuck.ended();
+  let left = waiting + blocked;
+  const unfinished = left === 0 ? [] : stuck.unfinished();
+  const unhandled = errors.filter(({ message }) => {
+    const isForEnded = left > 0 && `${message}`.startsWith('[vitest-pool]');
+    if (isForEnded) left -= 1;
+    return !isForEnded;
+  });
+  return { unhandled, unfinished };
+}
 
 /** A file that does not load or does not end and an error outside of tests count as one failed test each. */
-function count({ modules, unhandled, unfinished }: Ended): Counts {
+function count({ modules, unhandled, unfinished }: Results): Counts {
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
   const inState = (state: string) => tests.filter((test) => test.result().state === state).length;
   const broken = modules.filter((module) => module.errors().length > 0).length;
@@ -76,7 +88,7 @@ function writeReport(report: Report): void {
 }
 
 /** Relative paths; null if an error belongs to no file, which a second run cannot clear. */
-function failedFiles({ modules, unhandled, unfinished }: Ended): string[] | null {
+function failedFiles({ modules, unhandled, unfinished }: Results): string[] | null {
   const failed = modules
     .filter((module) => module.state() === 'failed')
     .map(({ moduleId }) => moduleId);

@@ -1,86 +1,98 @@
 /**
- * Ends a run that would not end: a test that blocks its process has no timeout, and Vitest waits without limit for a
- * process to say that a file is finished. Prints which files and tests had not ended and where each process was, then kills
- * those processes. Vitest fails their files and goes on with the rest.
+ * Ends test processes that would never end: no timeout stops a loop that does not yield, and Vitest waits without limit for
+ * a process to say that its file is finished. Prints which files and tests were running, and where each process was. Vitest
+ * then fails their files and goes on with the rest.
  */
-import { type ChildProcess, execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
+import { url as debuggerUrl } from 'node:inspector';
 import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { stripVTControlCharacters } from 'node:util';
 import type { Reporter } from 'vitest/node';
-import { isLongRun } from './run.ts';
+import { placeOf } from './process-place.ts';
 
-/** Longer than the longest test, which reports nothing before its end. */
-const QUIET_MS = (isLongRun ? 120 : 10) * 60_000;
-/** For a process to end what it started, which one that is blocked cannot. */
+/** Without any event, and in addition to the timeout of a running test: longer than loading a file and its hooks. */
+const QUIET_MS = 10 * 60_000;
+/** For a process to end its children. A blocked process cannot. */
 const GRACE_MS = 2_000;
-const DEBUGGER_MS = 15_000;
 
 export type StuckRun = {
   readonly reporter: Reporter;
-  /** Processes killed in this run. */
-  readonly killed: () => number;
+  readonly ended: () => EndedProcesses;
   /** Test files that did not end in this run. */
   readonly unfinished: () => string[];
 };
+/** How many, in this run. Blocked ones did not react to SIGTERM. */
+export type EndedProcesses = { readonly waiting: number; readonly blocked: number };
 
 /** Once per process of Vitest. */
 export function watchForStuckRun(quietMs = QUIET_MS): StuckRun {
   const processes = watchProcesses();
-  const waiting = new Set<string>();
-  const underWay = new Set<string>();
-  let killed = 0;
+  const files = new Set<string>();
+  const running = new Map<string, number>();
+  let ended = { waiting: 0, blocked: 0 };
   let timer: NodeJS.Timeout | undefined;
   let isDebugged = false;
 
-  async function end(): Promise<void> {
-    const running = [...processes].filter(isTestProcess);
-    print(`\nStuck: nothing ended for ${quietMs / 1_000} seconds. Not ended:`);
-    for (const name of underWay) print(`  ${name}`);
-    // One after the other, because the inspector's port is always the same.
-    for (const child of running) {
-      print(`Process ${child.pid}, which is killed now, was here:\n${await placeOf(child)}`);
-      if (child.kill('SIGTERM')) killed += 1;
+  async function endStuck(): Promise<void> {
+    const stuck = [...processes].filter(isTestProcess);
+    print(`\nStuck: nothing ended for ${quietMs / 1_000} seconds. Still running:`);
+    for (const name of running.keys()) print(`  ${name}`);
+    running.clear();
+    if (stuck.length === 0) process.exit(1); // nothing is left that Vitest could wait for
+    for (const child of stuck) {
+      print(`Ending process ${child.pid}. It was here:\n${await placeOf(child)}`);
+      ended.waiting += 1;
+      child.kill('SIGTERM');
       await delay(GRACE_MS);
-      child.kill('SIGKILL'); // nothing happens if it has ended
+      if (!isAlive(child)) continue;
+      ended.waiting -= 1;
+      ended.blocked += 1;
+      child.kill('SIGKILL');
     }
+    restart();
   }
 
   function restart(): void {
     clearTimeout(timer);
-    if (!isDebugged) timer = setTimeout(() => void end(), quietMs).unref();
+    if (isDebugged) return; // a person may wait at a breakpoint
+    const allowedMs = Math.max(0, ...running.values());
+    timer = setTimeout(() => void endStuck(), quietMs + allowedMs).unref();
   }
 
-  const began = (name: string) => {
-    underWay.add(name);
+  function began(name: string, timeoutMs = 0): void {
+    running.set(name, timeoutMs);
     restart();
-  };
-  const ended = (name: string) => {
-    underWay.delete(name);
+  }
+
+  function finished(name: string): void {
+    running.delete(name);
     restart();
-  };
+  }
+
   return {
-    killed: () => killed,
-    unfinished: () => [...waiting],
+    ended: () => ended,
+    unfinished: () => [...files],
     reporter: {
       onInit({ config }) {
-        isDebugged = config.inspector.enabled === true; // a person may wait at a breakpoint
+        isDebugged = config.inspector.enabled === true || debuggerUrl() !== undefined;
       },
       onTestRunStart(specifications) {
-        killed = 0;
-        waiting.clear();
-        underWay.clear();
-        for (const { moduleId } of specifications) waiting.add(moduleId);
+        ended = { waiting: 0, blocked: 0 };
+        files.clear();
+        running.clear();
+        for (const { moduleId } of specifications) files.add(moduleId);
         restart();
       },
       onTestModuleQueued: ({ moduleId }) => began(shown(moduleId)),
       onTestModuleEnd({ moduleId }) {
-        waiting.delete(moduleId);
-        ended(shown(moduleId));
+        files.delete(moduleId);
+        finished(shown(moduleId));
       },
-      onTestCaseReady: ({ module, fullName }) => began(`${shown(module.moduleId)}: ${fullName}`),
-      onTestCaseResult: ({ module, fullName }) => ended(`${shown(module.moduleId)}: ${fullName}`),
+      onTestCaseReady: ({ module, fullName, options }) =>
+        began(`${shown(module.moduleId)}: ${fullName}`, options.timeout),
+      onTestCaseResult: ({ module, fullName }) =>
+        finished(`${shown(module.moduleId)}: ${fullName}`),
       onTestRunEnd: () => clearTimeout(timer),
     },
   };
@@ -96,39 +108,12 @@ function watchProcesses(): ReadonlySet<ChildProcess> {
 }
 
 /** Only test processes have a channel to Vitest. */
-function isTestProcess({ connected, exitCode, signalCode }: ChildProcess): boolean {
-  return connected && exitCode === null && signalCode === null;
+function isTestProcess(child: ChildProcess): boolean {
+  return child.connected && isAlive(child);
 }
 
-/** What the debugger has to show before the next command, and the command. */
-const debuggerSteps: readonly (readonly [shown: RegExp, command: string])[] = [
-  [/debug> /, 'pause'],
-  [/break in /, 'bt'],
-  [/#0 /, '.exit'],
-];
-
-/**
- * The stack of a process that runs JavaScript; no stack if it waits for an event, and no connection of the debugger if it
- * waits in a system call.
- */
-function placeOf({ pid }: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    const { stdin, stdout } = execFile(
-      process.execPath,
-      ['inspect', '-p', String(pid)],
-      { timeout: DEBUGGER_MS, killSignal: 'SIGKILL' },
-      (_error, all) => resolve(stripVTControlCharacters(all).trim()),
-    );
-    const steps = debuggerSteps.values();
-    let [output, step] = ['', steps.next()];
-    stdin?.on('error', () => undefined); // it could not connect
-    stdout?.on('data', (text) => {
-      output += text;
-      for (; !step.done && step.value[0].test(output); step = steps.next()) {
-        stdin?.write(`${step.value[1]}\n`);
-      }
-    });
-  });
+function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }
 
 const shown = (moduleId: string) => relative(process.cwd(), moduleId);
