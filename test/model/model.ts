@@ -13,6 +13,7 @@ import {
   type Status,
   usable,
 } from './entry.ts';
+import { openedOrder, putOff } from './open-order.ts';
 import type { Shown } from './shown.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -58,7 +59,9 @@ export function createModel(
     verify: (entry: Entry, at: number) => verify(rules, entry, at),
     checked: (entry: Entry, { seen, heldBy }: Checked, at: number, fence: Fence) =>
       checked(rules, entry, { seen, heldBy, at, fence }),
-    openedOrder: (entry: Entry, at: number, fence: Fence) => openedOrder(entry, at, fence),
+    openedOrder: (entry: Entry, at: number, fence: Fence) =>
+      openedOrder(entries, entry, { at, fence }),
+    putOff: (entry: Entry, at: number) => putOff(entries, entry, at),
     issued: (entry: Entry, certificate: Certificate, fence: Fence, at: number) =>
       issued(rules, entry, certificate, fence, at),
     reused: (entry: Entry, fence: Fence, at: number) => reused(rules, entry, fence, at),
@@ -217,14 +220,6 @@ function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolea
 
 function isProven(entry: Entry, holder: Entry, { proofs }: Shown): boolean {
   return proofs.includes(entry.project) && !proofs.includes(holder.project);
-}
-
-/** For the first certificate, or for the next one of a live domain. */
-function openedOrder(entry: Entry, at: number, { life, status }: Fence): void {
-  if (!entry.attached || life !== entry.life || status !== entry.status) return;
-  if (entry.order !== null || (status !== 'verified' && status !== 'live')) return;
-  entry.order = at;
-  entry.ordersOpened += 1;
 }
 
 function issued(

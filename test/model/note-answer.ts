@@ -26,7 +26,7 @@ export function noteAnswer(
     hasSaved(history, runRecord, (args[0] as { domain: Named }).domain, answer as MoveResult);
   } else if (what === 'setBack') hasSetBack(runRecord, args[0] as string);
   else {
-    hasOrdered(history, runRecord, what, args);
+    hasOrdered(history, runRecord, what, { args, answer });
     if (what === 'openOrder') {
       knowsOrder(history, runRecord, args[0] as Named, answer as Ordered | null);
     }
@@ -35,6 +35,8 @@ export function noteAnswer(
 
 /** An order, or what it has to wait for, which has no ID. */
 type Ordered = { readonly id?: string };
+
+const isWait = (answer: Ordered | null) => answer !== null && answer.id === undefined;
 
 function knowsOrder(
   history: History,
@@ -94,7 +96,7 @@ function hasOrdered(
   history: History,
   runRecord: RunRecord,
   what: StoreCall,
-  args: readonly unknown[],
+  { args, answer }: { readonly args: readonly unknown[]; readonly answer: unknown },
 ): void {
   const { model, system } = history;
   const entry = entryOf(history, args[0] as Named);
@@ -102,7 +104,10 @@ function hasOrdered(
   if (fence === undefined) throw new Error('ordered without a read');
   const at = system.now();
   history.sweepTimes = null;
-  if (what === 'openOrder') model.openedOrder(entry, at, fence);
+  if (what === 'openOrder') {
+    if (isWait(answer as Ordered | null)) model.putOff(entry, at);
+    else model.openedOrder(entry, at, fence);
+  }
   if (what === 'reuse') model.reused(entry, fence, at);
   if (what === 'store') {
     const { issuedAt, expiresAt } = args[2] as { issuedAt: Date; expiresAt: Date };

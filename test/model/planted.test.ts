@@ -6,6 +6,7 @@ import type { Prisma } from '../../src/db/generated/client.ts';
 import type { Service } from '../../src/service/service.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
+import { HOUR } from './entry.ts';
 import type { SystemOptions } from './system.ts';
 
 /** They take longer on a busy machine. */
@@ -70,6 +71,16 @@ const plants: readonly Planted<'sabotage'>[] = [
       return isSecond ? { kind: 'saved', epoch: domain.epoch } : save(check);
     }),
     /"status":"live".*"status":"drifted"/,
+  ],
+  [
+    'an order waits for a limit that its name has not reached',
+    1,
+    ({ certificates, now }) => {
+      const limit = { limit: 'failed_authorizations', subject: '' } as const;
+      const until = new Date(now().getTime() + HOUR);
+      Object.assign(certificates, { openOrder: async () => ({ ...limit, until }) });
+    },
+    /waits for no limit/,
   ],
   [
     'the reconciler does nothing',

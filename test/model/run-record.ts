@@ -41,8 +41,9 @@ export async function recordRun<T>(
     history.log.push(`${new Date(history.system.now()).toISOString()} ${what}: ${inWords(result)}`);
     return { result, runRecord };
   } catch (fault) {
-    if (!runRecord.disturbed) throw new Error(`${what} met a fault`, { cause: fault });
-    history.log.push(`${what} met a fault: ${String(fault)}`);
+    const words = `${what} met a fault: ${String(fault)}`;
+    if (!runRecord.disturbed) throw new Error(words, { cause: fault });
+    history.log.push(words);
     return { result: 'fault', runRecord };
   } finally {
     if (runRecord.orders.size > 0) history.system.setTime(history.system.now() + ORDER_MS);
