@@ -1,6 +1,6 @@
 /**
  * Everything that has to be done before the service or the tests can run, done once: dependencies, Prisma's
- * client, compiled JavaScript, an empty database directory. Run by `npm start` and `npm test`; what is done already
+ * client, compiled JavaScript, the API's client, an empty database directory. Run by `npm start` and `npm test`; what is done already
  * is skipped, so that a later run costs a few milliseconds. Node's own modules only: there may be no others yet.
  */
 import { spawnSync } from 'node:child_process';
@@ -55,6 +55,18 @@ const steps = [
     due: (state) => state.build !== sourceHash() || !existsSync(at('dist', 'src')),
     act: build,
     note: sourceHash,
+  },
+  {
+    name: 'api-client',
+    label: 'Generating the API client',
+    due: (state) =>
+      state['api-client'] !== apiClientHash() ||
+      !existsSync(at('packages', 'client', 'dist', 'index.js')),
+    act: () => {
+      node('packages/client/generate.mjs', []);
+      node('node_modules/typescript/bin/tsc', ['-p', 'packages/client']);
+    },
+    note: apiClientHash,
   },
   {
     name: 'template',
@@ -152,6 +164,12 @@ function sourceHash() {
   return hash(
     [...files, ...configs.map((file) => at(file))].flatMap((file) => [file, readFileSync(file)]),
   );
+}
+
+/** Its schema is made from the sources of the service. */
+function apiClientHash() {
+  const files = filesUnder(at('packages', 'client'), ['node_modules', 'dist', 'schema.ts']);
+  return hash([sourceHash(), ...files.flatMap((file) => [file, readFileSync(file)])]);
 }
 
 function build() {

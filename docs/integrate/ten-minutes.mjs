@@ -1,10 +1,5 @@
-/** Steps 2 and 4 of the ten-minute guide with the typed client. In a project: import from 'signpost-client'. */
-import {
-  createSignpost,
-  pages,
-  SignpostRefusal,
-  unwrap,
-} from '../../dist/packages/client/src/index.js';
+/** Steps 2 and 4 of the ten-minute guide with the typed client. */
+import { createSignpost, pages, SignpostRefusal, unwrap } from 'signpost-client';
 
 const { KEY: apiKey = '', DOMAIN: hostname = '', API = 'http://localhost:3000/v1' } = process.env;
 const signpost = createSignpost({ baseUrl: API, apiKey });

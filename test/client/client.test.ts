@@ -1,6 +1,4 @@
 /** The typed client against a live service. */
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createSignpost,
@@ -9,9 +7,6 @@ import {
   SignpostRefusal,
   unwrap,
 } from '../../packages/client/src/index.ts';
-import { buildDocument } from '../../src/http/openapi/document.ts';
-import { renderJson } from '../../src/net/json.ts';
-import { everyRoute } from '../support/every-route.ts';
 import { type RunningService, startApi } from '../support/service.ts';
 
 let service: RunningService;
@@ -49,16 +44,6 @@ const add = (hostname: string) =>
   );
 
 describe('The client', () => {
-  it('is made from the document of this version', async () => {
-    const schema = await readFile(
-      new URL('../../packages/client/src/schema.ts', import.meta.url),
-      'utf8',
-    );
-    const document = buildDocument(everyRoute(), { baseUrl: undefined, stagingUrl: undefined });
-    const hash = createHash('sha256').update(renderJson(document)).digest('hex');
-    expect(schema.split('\n')[0], 'npm run client writes it again').toContain(hash);
-  });
-
   it('returns typed bodies', async () => {
     const domain = await add('docs.shop.test');
     // Fields and their types are checked by the compiler.

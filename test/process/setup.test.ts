@@ -87,6 +87,24 @@ const projectFiles: Readonly<Record<string, unknown>> = {
   'src/main.ts': 'export const answer: number = 41;\n',
   'src/old.ts': 'export const old = true;\n',
   'workers/start.ts': 'export const started = true;\n',
+  'packages/client/generate.mjs': `
+    import { writeFileSync } from 'node:fs';
+    import { answer } from '../../dist/src/main.js';
+    writeFileSync(
+      new URL('src/schema.ts', import.meta.url),
+      'export type Answer = ' + answer + ';');`,
+  'packages/client/tsconfig.json': {
+    compilerOptions: {
+      module: 'nodenext',
+      target: 'es2023',
+      types: [],
+      rootDir: 'src',
+      outDir: 'dist',
+    },
+    include: ['src'],
+  },
+  'packages/client/package.json': { name: 'small-client', version: '1.0.0', type: 'module' },
+  'packages/client/src/index.ts': `export type { Answer } from './schema.js';\n`,
   'src/db/engine/embedded/make-template.ts': `
     // @ts-expect-error: this small project has no types of Node's
     const { mkdirSync, writeFileSync } = await import('node:fs');
@@ -116,6 +134,7 @@ describe('The setup of a fresh clone', () => {
       'Installing the dependencies',
       'Generating the database client',
       'Compiling',
+      'Generating the API client',
       'Making an empty database',
     ]);
     expect(await read('dist/src/main.js')).toContain('answer = 41');
@@ -130,15 +149,20 @@ describe('A later setup', () => {
   it('compiles edited files and forgets removed ones', async () => {
     await write('src/main.ts', 'export const answer: number = 42;\n');
     await rm(join(root, 'src/old.ts'));
-    expect(steps(await setUp(root))).toEqual(['Compiling']);
+    expect(steps(await setUp(root))).toEqual(['Compiling', 'Generating the API client']);
     expect(await read('dist/src/main.js')).toContain('answer = 42');
+    expect(await read('packages/client/src/schema.ts')).toContain('Answer = 42');
     await expect(read('dist/src/old.js')).rejects.toThrow('ENOENT');
     expect(await setUp(root)).toEqual(nothing);
   });
 
   it('regenerates the client of an edited schema', async () => {
     await write('prisma/schema.prisma', '// the second one');
-    expect(steps(await setUp(root))).toEqual(['Generating the database client', 'Compiling']);
+    expect(steps(await setUp(root))).toEqual([
+      'Generating the database client',
+      'Compiling',
+      'Generating the API client',
+    ]);
     expect(await setUp(root)).toEqual(nothing);
   });
 
