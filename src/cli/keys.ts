@@ -162,13 +162,13 @@ function accountOf({ accountId, projectIds }: ShownKey): string {
   return `${accountId ?? '-'}${more}`;
 }
 
-/** Unknown fields are ignored. Times are RFC 3339. An older service sends no account. */
+/** Unknown fields are ignored. Times are RFC 3339. */
 const shownKey = z.object({
   id: z.string(),
   name: z.string(),
   scopes: z.array(z.string()),
-  accountId: z.nullish(z.string()),
-  projectIds: z.nullish(z.array(z.string())),
+  accountId: z.nullable(z.string()),
+  projectIds: z.nullable(z.array(z.string())),
   status: z.string(),
   createdAt: z.string(),
   expiresAt: z.nullable(z.string()),

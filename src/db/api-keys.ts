@@ -11,14 +11,7 @@ type Digest = Uint8Array<ArrayBuffer>;
 /** May be expired or revoked. Can have scopes that this version does not know. */
 export type StoredKey = Pick<
   ApiKey,
-  | 'id'
-  | 'digest'
-  | 'scopes'
-  | 'accountId'
-  | 'accountScopes'
-  | 'projectIds'
-  | 'expiresAt'
-  | 'revokedAt'
+  'id' | 'digest' | 'scopes' | 'accountId' | 'projectIds' | 'expiresAt' | 'revokedAt'
 >;
 /** `id` is null if the token does not have our key format. */
 export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
@@ -72,7 +65,6 @@ const authenticated = {
   digest: true,
   scopes: true,
   accountId: true,
-  accountScopes: true,
   projectIds: true,
   expiresAt: true,
   revokedAt: true,
@@ -134,24 +126,8 @@ async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
   await tx.apiKey.create({ data: rowOf(key) });
 }
 
-/** The scopes of an account's key are in a column that the version before accounts does not read. */
 function rowOf({ scopes, accountId = null, projectIds = [], ...key }: NewKey) {
-  const granted = [...scopes];
-  return {
-    ...key,
-    scopes: accountId === null ? granted : [],
-    accountScopes: accountId === null ? [] : granted,
-    accountId,
-    projectIds: [...projectIds],
-  };
-}
-
-export function scopesOf({
-  accountId,
-  scopes,
-  accountScopes,
-}: Pick<ApiKey, 'accountId' | 'scopes' | 'accountScopes'>): readonly string[] {
-  return accountId === null ? scopes : accountScopes;
+  return { ...key, scopes: [...scopes], accountId, projectIds: [...projectIds] };
 }
 
 function visibleKey(access: Access): Prisma.ApiKeyWhereInput {
@@ -211,8 +187,8 @@ async function rotate(
   const { successor, graceMs, now } = rotation;
   const graceEnd = new Date(now.getTime() + graceMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt < graceEnd ? key.expiresAt : graceEnd;
-  const { name, scopes, accountId, accountScopes, projectIds } = key;
-  const granted = { name, scopes, accountId, accountScopes, projectIds };
+  const { name, scopes, accountId, projectIds } = key;
+  const granted = { name, scopes, accountId, projectIds };
   const made = await tx.apiKey.create({
     data: { ...successor, ...granted, createdAt: now, expiresAt: sameLifeFrom(now, key) },
     omit: { digest: true },
@@ -259,6 +235,7 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
   const others = await tx.apiKey.count({
     where: {
       id: { not: id },
+      accountId: null,
       scopes: { has: 'admin' },
       revokedAt: null,
       OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],

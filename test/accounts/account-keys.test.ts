@@ -136,11 +136,4 @@ describe('A key of an account', () => {
     const { body } = await call(`POST /v1/keys/${id}/rotate`, { key: API_KEY });
     expect(body).toMatchObject({ ...owner, scopes });
   });
-
-  it('has its scopes where a process of the version before does not read them', async () => {
-    const { prisma } = world.service.database;
-    const { id } = await aKey({ accountId: world.one.accountId });
-    const stored = await prisma.apiKey.findUnique({ where: { id } });
-    expect(stored).toMatchObject({ scopes: [], accountScopes: ['domains:write'] });
-  });
 });

@@ -191,7 +191,7 @@ describe('An operator in the dashboard', () => {
     expect(project?.accountId).toBe(one.accountId);
     await show('POST /keys', { name: 'by the operator', scopes: 'domains:read' });
     const key = await prisma.apiKey.findFirst({ where: { name: 'by the operator' } });
-    expect(key).toMatchObject({ accountId: one.accountId, scopes: [] });
+    expect(key).toMatchObject({ accountId: one.accountId, scopes: ['domains:read'] });
   });
 
   it('is led to the accounts once the chosen one is closed', async () => {

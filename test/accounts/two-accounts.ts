@@ -37,7 +37,7 @@ export type Customer = {
 export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
 
 /** The API over a database, with the platform's key. */
-export async function startOn({ storage }: Pick<FreshStorage, 'storage'>) {
+async function startOn({ storage }: Pick<FreshStorage, 'storage'>) {
   const result = loadConfig({
     ...(storage.kind === 'embedded'
       ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }

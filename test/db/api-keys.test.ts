@@ -57,7 +57,6 @@ describe.each(databases)('API keys on %s', (storage) => {
       name: 'of a',
       scopes: ['pets:read'],
       accountId: null,
-      accountScopes: [],
       projectIds: [],
       createdAt: noon,
       expiresAt: later(noon, DAY),

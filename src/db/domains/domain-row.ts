@@ -14,7 +14,7 @@ export type LoadedDomain = {
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
-  /** Of the last full check; null also for an old format. */
+  /** Of the last full check. */
   readonly observation: Observation | null;
   readonly lastCheckedAt: Date | null;
   readonly nextCheckAt: Date | null;
@@ -65,10 +65,9 @@ export function toLoadedDomain(row: Columns & { readonly observation: unknown })
   };
 }
 
-/** Null also for the first format, without time and cost. */
+/** Null if none is stored. */
 export function observationIn(stored: unknown): Observation | null {
-  const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
-  return known ? (stored as unknown as Observation) : null; // see above
+  return (stored ?? null) as Observation | null; // only written from an Observation
 }
 
 /** If the state's own time is missing, uses `pendingSince`. */

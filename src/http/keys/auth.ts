@@ -12,7 +12,7 @@ import { accessTo, wholeInstallation } from '../../core/access.ts';
 import { limitsOf } from '../../core/operations/account-limits.ts';
 import { accountScopes, type Scope, scopes, withImplied } from '../../core/operations/scopes.ts';
 import type { AccountStore } from '../../db/accounts.ts';
-import { type ApiKeyStore, type StoredKey, scopesOf } from '../../db/api-keys.ts';
+import type { ApiKeyStore, StoredKey } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
@@ -143,15 +143,14 @@ async function identityOf(
   key: StoredKey,
 ): Promise<ApiKeyIdentity | null> {
   const { id, accountId, projectIds } = key;
-  const stored = scopesOf(key);
   if (accountId === null) {
-    const known = scopes.filter((scope) => stored.includes(scope));
+    const known = scopes.filter((scope) => key.scopes.includes(scope));
     return { id, scopes: withImplied(known), access: wholeInstallation };
   }
   // After the comparison, so that timing does not reveal which IDs are of an account's keys.
   const account = await accounts.find(wholeInstallation, accountId);
   if (account === null) return null;
-  const known = accountScopes.filter((scope) => stored.includes(scope));
+  const known = accountScopes.filter((scope) => key.scopes.includes(scope));
   const only = projectIds.length === 0 ? null : projectIds;
   const access = accessTo(accountId, only, limitsOf(account, config.api.accountLimits));
   return { id, scopes: known, access };

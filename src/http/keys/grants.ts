@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Access } from '../../core/access.ts';
 import { accountScopes, isAccountScope, type Scope, scopes } from '../../core/operations/scopes.ts';
-import { type ApiKeyStore, scopesOf } from '../../db/api-keys.ts';
+import type { ApiKeyStore } from '../../db/api-keys.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 import type { newKey } from '../schemas/keys.ts';
@@ -56,7 +56,7 @@ export async function refuseStronger(
 ): Promise<Refusal | null> {
   const found = isKeyId(keyId) ? await apiKeys.get(access, keyId) : null;
   if (found === null) return refuse('key_not_found');
-  const known = scopes.filter((scope) => scopesOf(found).includes(scope));
+  const known = scopes.filter((scope) => found.scopes.includes(scope));
   const missing = known.find((scope) => asking === null || !allows(asking, scope));
   if (missing === undefined) return null;
   return forbidden(missing, `That key has the scope ${missing}, which yours lacks.`);

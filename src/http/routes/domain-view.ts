@@ -139,19 +139,11 @@ function servedIn({ state, summary }: BrowserWarning) {
 }
 
 /** The zone that the last check found, or else the registrable domain. */
-function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
-  // Observations stored in an older shape have the delegation in the same place.
-  const delegation = seen?.delegation ?? delegationIn(observation?.value);
+function recordOf({ hostname, target }: DomainDetails, seen: Observation | null) {
+  const delegation = seen?.delegation ?? null;
   const zone = delegation === null ? undefined : zoneBelow({ hostname, delegation });
   const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
   return { zone: zone ?? splitAtZone(hostname).zone, record };
-}
-
-/** Null before the first check, or if none was stored. */
-function delegationIn(stored: unknown): Observation['delegation'] {
-  if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
-  // only written by src/db/domains/checks.ts and transitions.ts
-  return (stored.delegation as Observation['delegation']) ?? null;
 }
 
 function observationView(seen: Observation, record: DnsRecord) {

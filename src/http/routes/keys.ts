@@ -1,6 +1,6 @@
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import { scopes } from '../../core/operations/scopes.ts';
-import { isLive, type KeyDetails, type RotationResult, scopesOf } from '../../db/api-keys.ts';
+import { isLive, type KeyDetails, type RotationResult } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { isKeyId, refuseGrant, refuseProject, refuseStronger } from '../keys/grants.ts';
@@ -260,12 +260,11 @@ function liesAhead(time: Date, now: Date): boolean {
 /** The Key of docs/integrate/keys.md. Omits scopes that this version does not know. */
 function keyView(details: KeyDetails, now: Date) {
   const { id, accountId, projectIds, revokedAt } = details;
-  const stored = scopesOf(details);
   return {
     id,
     prefix: id === CONFIGURED_KEY_ID ? null : prefixOf(id),
     name: details.name,
-    scopes: scopes.filter((one) => stored.includes(one)),
+    scopes: scopes.filter((one) => details.scopes.includes(one)),
     accountId,
     projectIds: projectIds.length === 0 ? null : projectIds,
     status: revokedAt !== null ? 'revoked' : isLive(details, now) ? 'active' : 'expired',

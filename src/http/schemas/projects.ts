@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
 import { DEFAULT_ACCOUNT_ID, deployStatuses, plans } from '../../core/records.ts';
 import type { UpstreamWarning } from '../../net/upstream-check.ts';
-import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
+import { nameText, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';
 import { accountId, givenId } from './accounts.ts';
 import { explainedEnum, sentence } from './common.ts';
@@ -10,10 +10,7 @@ import { metadata, metadataChange, metadataFilter, newMetadata } from './metadat
 
 /** The handler checks an ID in a path. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
-const said = { description: 'Display name of the project' };
-const name = nameText({ max: 255 }).meta(said);
-/** Older rows can break today's rules for names. */
-const storedName = text({ max: 255 }).meta(said);
+const name = nameText({ max: 255 }).meta({ description: 'Display name of the project' });
 
 const slug = z
   .string()
@@ -126,7 +123,7 @@ export const project = z
   .object({
     id: projectId,
     accountId,
-    name: storedName,
+    name,
     slug,
     plan,
     deployedAt: z

@@ -23,7 +23,6 @@ describe('authenticate', () => {
     digest: digestOf(token),
     scopes: ['pets:read', 'of:tomorrow'],
     accountId: null,
-    accountScopes: [],
     projectIds: [],
     expiresAt: null,
     revokedAt: null,
