@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { variableNames } from '../src/config/config.ts';
+import { variableNames } from '../src/config/variables.ts';
 import { roleNames } from '../src/core/operations/roles.ts';
 import { signpost } from './cli/cli.ts';
 import { command } from './support/process.ts';

@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { durationInWords } from '../src/core/diagnosis/shows.ts';
-import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
 import {
   DELIVERIES_KEPT_MS,
@@ -93,11 +92,6 @@ describe('The runbooks', () => {
 describe('The documentation of the queues', () => {
   const text = read('docs/understand/queues.md');
 
-  it('lists exactly the existing queues', () => {
-    const rows = [...text.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
-    expect(rows).toEqual([...queueNames]);
-  });
-
   it('lists exactly the existing repairs', () => {
     const list = /\*\*The reconciler repairs\*\*.*?\. The table/.exec(unwrapped(text))?.[0] ?? '';
     expect(quoted(list)).toEqual([...repairKinds]);
@@ -128,11 +122,10 @@ describe('The documentation of the queues', () => {
     const { 'recheck-live': recheck, 'renew-certificate': renew } = workTimes({
       timeScale: 1,
     }).sweepEveryMs;
-    expect(text).toMatch(
-      new RegExp(`^\\| \`recheck-live\` .* every ${recheck / 1_000} s \\|$`, 'm'),
-    );
     expect(renew).toBe(MINUTE);
-    expect(text).toMatch(/^\| `renew-certificate` .* every minute \|$/m);
+    expect(text).toContain(
+      `\`recheck-live\` runs every ${recheck / 1_000} s, \`renew-certificate\` every minute`,
+    );
     expect(read('docs/understand/life-of-a-domain.md')).toContain(
       `\`recheck-live\` runs every ${recheck / 1_000} s`,
     );

@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { derivedSecretNames } from '../certificates/vault/derived-secrets.ts';
 import { type OpenedVault, openVault } from '../certificates/vault/open-vault.ts';
 import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/vault/reseal.ts';
-import { LOCAL_CA } from '../config/combinations.ts';
 import { type Config, loadConfig } from '../config/config.ts';
+import { LOCAL_CA } from '../config/variables.ts';
 import { type Database, openDatabase } from '../db/engine/client.ts';
 import {
   countsInWords,

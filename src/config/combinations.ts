@@ -1,42 +1,120 @@
-/** Rules for combinations of settings, and the settings of the second CA. */
-import { z } from 'zod';
-import { edgeRules } from './edge.ts';
-import { base64url, hostName, listOf, url } from './values.ts';
+/** Rules for combinations of variables. */
+import { LOCAL_CA, type VariableName, variableNames, variableRows } from './variables.ts';
 
-/** It uses the contact and ports of the first CA. */
-export type FallbackAuthority = {
-  readonly directoryUrl: string;
-  /** PEM to trust for the directory. */
-  readonly caFile: string | undefined;
-  /** The CA's external account to bind ours to (RFC 8555, section 7.3.4). */
-  readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
-  /** Missing: the CA's default. */
-  readonly profile: string | undefined;
-  /** CAA identities, lowercase. */
-  readonly issuerDomains: readonly [string, ...string[]];
-};
+/** `problem` completes a sentence: `PORT must be a port number, 0 to 65535`. */
+export type ConfigProblem = { readonly variable: VariableName; readonly problem: string };
+type Rule = readonly [isWrong: boolean, variable: VariableName, problem: string];
+/** Variables that are set and not empty. */
+type Given = { readonly [Name in VariableName]?: string };
 
-/** Each validated on its own. `fallbackRules` checks combinations. */
-export const fallbackVariables = {
-  ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
-  ACME_FALLBACK_CA_FILE: z.string().optional(),
-  ACME_FALLBACK_EAB_KID: z.string().optional(),
-  ACME_FALLBACK_EAB_HMAC_KEY: base64url.optional(),
-  ACME_FALLBACK_PROFILE: z.string().optional(),
-  ACME_FALLBACK_ISSUER_DOMAINS: listOf(hostName).optional(),
-};
+export function combinationProblems(given: Given): ConfigProblem[] {
+  const rules = [
+    ...storageRules(given),
+    ...authorityRules(given),
+    ...edgeRules(given),
+    ...fallbackRules(given),
+  ];
+  return rules.flatMap(([isWrong, variable, problem]) => (isWrong ? [{ variable, problem }] : []));
+}
 
-type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
-type Rule = readonly [isWrong: boolean, variable: string, problem: string];
+function storageRules(given: Given): readonly Rule[] {
+  const hasServer = given.DATABASE_URL !== undefined;
+  const { ROLE: role = 'all' } = given;
+  return [
+    [given.REDIS_URL !== undefined && !hasServer, 'REDIS_URL', 'requires DATABASE_URL'],
+    [
+      hasServer && given.KEY_ENCRYPTION_KEY === undefined,
+      'KEY_ENCRYPTION_KEY',
+      'is required with DATABASE_URL (openssl rand -base64 32)',
+    ],
+    [
+      hasServer && given.CERTIFICATES !== 'external' && given.ACME_DIRECTORY_URL === undefined,
+      'ACME_DIRECTORY_URL',
+      `is required with DATABASE_URL: the directory of your CA, or ${LOCAL_CA} for the local CA, whose certificates browsers do not trust`,
+    ],
+    [
+      role !== 'all' && !hasServer,
+      'ROLE',
+      'must be all on embedded storage, which one process owns; set DATABASE_URL to run several',
+    ],
+  ];
+}
 
-function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
-  const {
-    ACME_DIRECTORY_URL: first,
-    ACME_FALLBACK_DIRECTORY_URL: second,
-    ACME_FALLBACK_EAB_KID: kid,
-    ACME_FALLBACK_EAB_HMAC_KEY: hmacKey,
-  } = given;
-  const besides = Object.keys(fallbackVariables).filter((name) => !name.endsWith('DIRECTORY_URL'));
+function authorityRules(given: Given): readonly Rule[] {
+  const hasDirectory = remoteDirectory(given) !== undefined;
+  const isExternal = given.CERTIFICATES === 'external';
+  return [
+    [
+      isExternal && given.ROLE === 'edge',
+      'ROLE',
+      'must not be edge with CERTIFICATES=external, where another edge serves the domains',
+    ],
+    [
+      isExternal && hasDirectory,
+      'ACME_DIRECTORY_URL',
+      'must not be set with CERTIFICATES=external, where another edge obtains the certificates',
+    ],
+    ...(['ACME_EAB_KID', 'ACME_PROFILE', 'ACME_BUDGET'] as const).map(
+      (name): Rule => [
+        given[name] !== undefined && !hasDirectory,
+        name,
+        'requires ACME_DIRECTORY_URL',
+      ],
+    ),
+    externalAccountRule(given, 'ACME_EAB_KID', 'ACME_EAB_HMAC_KEY'),
+    [
+      given.ACME_CA_FILE !== undefined && !hasDirectory && !isExternal,
+      'ACME_CA_FILE',
+      'requires ACME_DIRECTORY_URL or CERTIFICATES=external',
+    ],
+  ];
+}
+
+function remoteDirectory({ ACME_DIRECTORY_URL: url }: Given): string | undefined {
+  return url === LOCAL_CA ? undefined : url;
+}
+
+function externalAccountRule(given: Given, kid: VariableName, hmacKey: VariableName): Rule {
+  return [
+    (given[kid] === undefined) !== (given[hmacKey] === undefined),
+    given[kid] === undefined ? kid : hmacKey,
+    `is missing: ${kid} and ${hmacKey} are set together, or neither`,
+  ];
+}
+
+function edgeRules(given: Given): readonly Rule[] {
+  const isCaddy = given.EDGE === 'caddy';
+  const textOf = (name: VariableName) => given[name] ?? variableRows[name].default ?? '';
+  const gatewayPort = textOf('EDGE_CADDY_ADDRESS').replace(/^.*:/, '');
+  return [
+    [
+      isCaddy && given.CERTIFICATES === 'external',
+      'EDGE',
+      'must not be caddy with CERTIFICATES=external, where another edge obtains the certificates',
+    ],
+    [
+      isCaddy && given.EDGE_CADDY_SECRET === undefined,
+      'EDGE_CADDY_SECRET',
+      'is required with EDGE=caddy (openssl rand -hex 32), the same here and for Caddy',
+    ],
+    [
+      isCaddy && [textOf('EDGE_HTTP_PORT'), textOf('EDGE_HTTPS_PORT')].includes(gatewayPort),
+      'EDGE_CADDY_ADDRESS',
+      'must differ from EDGE_HTTP_PORT and EDGE_HTTPS_PORT, which Caddy uses',
+    ],
+    [
+      isCaddy && given.ACME_CHALLENGE === 'tls-alpn-01',
+      'ACME_CHALLENGE',
+      'must be http-01 with EDGE=caddy: Caddy answers tls-alpn-01 only for its own orders',
+    ],
+  ];
+}
+
+function fallbackRules(given: Given): readonly Rule[] {
+  const { ACME_DIRECTORY_URL: first, ACME_FALLBACK_DIRECTORY_URL: second } = given;
+  const others = variableNames.filter(
+    (name) => name.startsWith('ACME_FALLBACK_') && name !== 'ACME_FALLBACK_DIRECTORY_URL',
+  );
   return [
     [
       second !== undefined && first === undefined,
@@ -49,102 +127,23 @@ function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[]
       'must differ from ACME_DIRECTORY_URL',
     ],
     [
-      second !== undefined && given['ACME_FALLBACK_ISSUER_DOMAINS'] === undefined,
+      second !== undefined && given.ACME_FALLBACK_ISSUER_DOMAINS === undefined,
       'ACME_FALLBACK_ISSUER_DOMAINS',
       'is required: the CAA identities of the CA of ACME_FALLBACK_DIRECTORY_URL',
     ],
-    ...besides.map(
+    ...others.map(
       (name): Rule => [
         given[name] !== undefined && second === undefined,
         name,
         'requires ACME_FALLBACK_DIRECTORY_URL',
       ],
     ),
-    [
-      (kid === undefined) !== (hmacKey === undefined),
-      kid === undefined ? 'ACME_FALLBACK_EAB_KID' : 'ACME_FALLBACK_EAB_HMAC_KEY',
-      'is missing: ACME_FALLBACK_EAB_KID and ACME_FALLBACK_EAB_HMAC_KEY are set together, or neither',
-    ],
+    externalAccountRule(given, 'ACME_FALLBACK_EAB_KID', 'ACME_FALLBACK_EAB_HMAC_KEY'),
   ];
-}
-
-/** `v`: variables that passed every rule. Undefined if no second CA is configured. */
-export function fallbackOf(v: Variables): FallbackAuthority | undefined {
-  const [issuer, ...more] = v.ACME_FALLBACK_ISSUER_DOMAINS ?? [];
-  if (v.ACME_FALLBACK_DIRECTORY_URL === undefined || issuer === undefined) return undefined;
-  const { ACME_FALLBACK_EAB_KID: kid, ACME_FALLBACK_EAB_HMAC_KEY: hmacKey } = v;
-  return {
-    directoryUrl: v.ACME_FALLBACK_DIRECTORY_URL,
-    caFile: v.ACME_FALLBACK_CA_FILE,
-    externalAccount: kid === undefined || hmacKey === undefined ? undefined : { kid, hmacKey },
-    profile: v.ACME_FALLBACK_PROFILE,
-    issuerDomains: [issuer, ...more],
-  };
 }
 
 /** Compares normalized URLs: the account is stored by URL, and a CA cannot be its own fallback. */
 function isSameUrl(one: string | undefined, other: string): boolean {
   if (one === undefined || !URL.canParse(one) || !URL.canParse(other)) return one === other;
   return new URL(one).href === new URL(other).href;
-}
-
-const DIRECTORY = 'ACME_DIRECTORY_URL';
-/** Servers must set it, so that one without the variable cannot issue untrusted certificates. */
-export const LOCAL_CA = 'local';
-export const directoryProblem = `must be a URL that starts with https://, or ${LOCAL_CA}`;
-
-/** `problem` completes a sentence: `PORT must be a port number, 0 to 65535`. */
-export type ConfigProblem = { readonly variable: string; readonly problem: string };
-
-/** `given`: variables that are set and not empty. */
-export function combinationProblems(variables: Readonly<Record<string, string>>): ConfigProblem[] {
-  const { [DIRECTORY]: directory, ...others } = variables;
-  const given = directory === undefined || directory === LOCAL_CA ? others : variables;
-  const has = (name: string) => given[name] !== undefined;
-  const isExternal = given['CERTIFICATES'] === 'external';
-  const rules: readonly (readonly [boolean, string, string])[] = [
-    [has('REDIS_URL') && !has('DATABASE_URL'), 'REDIS_URL', 'requires DATABASE_URL'],
-    [
-      has('DATABASE_URL') && !has('KEY_ENCRYPTION_KEY'),
-      'KEY_ENCRYPTION_KEY',
-      'is required with DATABASE_URL (openssl rand -base64 32)',
-    ],
-    [
-      has('DATABASE_URL') && !isExternal && directory === undefined,
-      DIRECTORY,
-      `is required with DATABASE_URL: the directory of your CA, or ${LOCAL_CA} for the local CA, whose certificates browsers do not trust`,
-    ],
-    [
-      has('ROLE') && given['ROLE'] !== 'all' && !has('DATABASE_URL'),
-      'ROLE',
-      'must be all on embedded storage, which one process owns; set DATABASE_URL to run several',
-    ],
-    [
-      isExternal && given['ROLE'] === 'edge',
-      'ROLE',
-      'must not be edge with CERTIFICATES=external, where another edge serves the domains',
-    ],
-    [
-      isExternal && has('ACME_DIRECTORY_URL'),
-      'ACME_DIRECTORY_URL',
-      'must not be set with CERTIFICATES=external, where another edge obtains the certificates',
-    ],
-    ...['ACME_EAB_KID', 'ACME_PROFILE', 'ACME_BUDGET'].map(
-      (name) =>
-        [has(name) && !has('ACME_DIRECTORY_URL'), name, 'requires ACME_DIRECTORY_URL'] as const,
-    ),
-    [
-      has('ACME_EAB_KID') !== has('ACME_EAB_HMAC_KEY'),
-      has('ACME_EAB_KID') ? 'ACME_EAB_HMAC_KEY' : 'ACME_EAB_KID',
-      'is missing: ACME_EAB_KID and ACME_EAB_HMAC_KEY are set together, or neither',
-    ],
-    [
-      has('ACME_CA_FILE') && !has('ACME_DIRECTORY_URL') && !isExternal,
-      'ACME_CA_FILE',
-      'requires ACME_DIRECTORY_URL or CERTIFICATES=external',
-    ],
-    ...edgeRules(given),
-    ...fallbackRules(given),
-  ];
-  return rules.flatMap(([wrong, variable, problem]) => (wrong ? [{ variable, problem }] : []));
 }

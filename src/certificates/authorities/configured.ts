@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { FallbackAuthority } from '../../config/combinations.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config, FallbackAuthority } from '../../config/config.ts';
 import type { AuthorityKeyStore } from '../../db/issuance/authority-keys.ts';
 import type { AcmeSettings } from '../acme/account.ts';
 import { createAcmeAuthority } from '../acme/acme-authority.ts';

@@ -1,6 +1,6 @@
 /** domain-view.ts builds the values. */
 import { z } from 'zod';
-import { nextActions } from '../../core/certificates/escalation-words.ts';
+import type { EscalationCause } from '../../core/certificates/escalation.ts';
 import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
@@ -100,10 +100,26 @@ export const finding = z
   .meta({ id: 'Finding', description: "Finding about a domain's DNS" });
 
 /** Later versions add more causes. */
-export const escalationCause = z.enum(Object.keys(nextActions)).meta({
-  id: 'EscalationCause',
-  description: 'Why the certificate could not be issued or renewed',
-});
+export const escalationCause = explainedEnum(
+  'EscalationCause',
+  'Why the certificate could not be issued or renewed',
+  {
+    dns_changed: 'The record is no longer right; a verified domain goes back to `pending`',
+    caa_blocks: 'CAA records forbid each CA; a verified domain goes back to `pending`',
+    dns_unsettled: 'Name servers disagree or DNSSEC signatures are bad, so no CA can issue',
+    dns_unknown: 'Signpost could not check whether the DNS is still right',
+    caa_unknown: 'CAA queries get no answer, which a CA must treat as a refusal',
+    authority_rate_limited: 'The CA asked to wait, or one of its rate limits is reached',
+    challenge_unreachable:
+      'An address does not reach the edge on port 80 (443 for tls-alpn-01), or the CA did not see the challenge',
+    secondary_validation:
+      'The CA reached the name from its own network, but not from other regions: blocking by country, a firewall, or a name server of one region',
+    authority_refused: 'The CA refused; its problem is in the evidence',
+    certificate_not_shown: 'Another edge obtains the certificate, and an address does not show it',
+    authority_unreachable: 'The CA does not answer, or has not finished',
+    platform_fault: 'None of these: the order failed in Signpost',
+  } satisfies Readonly<Record<EscalationCause, string>>,
+);
 
 /** The customer's view; EscalationCase is the operator's view. */
 const escalation = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
+import { domainQueues, type QueueName } from '../../core/operations/jobs.ts';
 import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-task.ts';
 import { sweepNames } from '../../db/domains/sweeps.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
@@ -45,7 +45,15 @@ const attention = z
   })
   .meta({ id: 'Attention', description: 'Problem that an operator needs to solve' });
 
-const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'Name of a queue' });
+const queueName = explainedEnum('QueueName', 'Name of a queue, and what one job in it is', {
+  'check-dns': 'A pending domain, by the schedule of checks',
+  'issue-certificate': 'A verified domain, by the plan for orders',
+  'escalate-certificate': 'A verified domain that has no certificate after `ESCALATE_AFTER`',
+  'recheck-live': 'The sweep of live, drifted and failed domains, one per installation',
+  'renew-certificate':
+    'The sweep of renewals, their escalations and renewal information, one per installation',
+  'deliver-webhook': 'An event for a webhook, by the plan for retries',
+} satisfies Readonly<Record<QueueName, string>>);
 
 /** Retried at growing intervals until it succeeds. */
 const quarantinedJob = z.object({

@@ -69,7 +69,7 @@ const labeled = [
   [
     'overdueSeconds',
     'signpost_overdue_seconds',
-    'Delay of the most overdue job, by queue; 0 if none is overdue',
+    'Delay of the most overdue job, by queue; 0 if none is overdue. A delivery counts from when it was queued',
     'queue',
   ],
   [
@@ -155,10 +155,12 @@ function queueGauges(registry: Registry): (state: QueueState | null) => void {
     'Memory of Redis: used, and max (maxmemory, or that of its machine)',
     ['kind'],
   );
-  const jobs = gauge(registry, 'signpost_queue_jobs', 'Jobs in the queue, by queue and state', [
-    'queue',
-    'state',
-  ]);
+  const jobs = gauge(
+    registry,
+    'signpost_queue_jobs',
+    'Jobs, by queue and state; most delayed ones wait for their time',
+    ['queue', 'state'],
+  );
   const paused = gauge(
     registry,
     'signpost_queue_paused',

@@ -108,7 +108,7 @@ const REMEMBERED_MAX = 10_000;
 export function createDnsMetrics(registry: Registry): CountQuestion {
   const questions = new Counter({
     name: 'signpost_dns_questions_total',
-    help: 'DNS queries sent, by outcome and operator (the first 30 operators to reach 100 queries; the others are counted as other)',
+    help: 'DNS queries, by outcome (failed: SERVFAIL or REFUSED) and operator: the registrable domain of the name server for the first 30 with 100 queries, else other; resolvers are recursive',
     labelNames: ['operator', 'outcome'],
     registers: [registry],
   });

@@ -14,7 +14,7 @@ export function createJobMetrics(registry: Registry): CountJob {
   const registers = [registry];
   const jobs = new Counter({
     name: 'signpost_jobs_total',
-    help: 'Finished attempts of jobs, by queue and outcome: again waits for its next run; fault, outage and quarantined are errors',
+    help: 'Finished attempts of jobs, by queue and outcome: done (also a failed delivery that another job retries), again (waits for its next run), over; fault, outage and quarantined are errors',
     labelNames: ['queue', 'outcome'],
     registers,
   });
@@ -86,13 +86,13 @@ export function createCheckMetrics(registry: Registry): CountCheck {
   const registers = [registry];
   const checks = new Counter({
     name: 'signpost_checks_total',
-    help: 'Saved checks of domains, by verdict',
+    help: 'Saved checks of domains, by verdict: right, wrong, unknown; unchanged repeats the previous result',
     labelNames: ['verdict'],
     registers,
   });
   const findings = new Counter({
     name: 'signpost_findings_appeared_total',
-    help: 'Findings that appeared in a check, by code',
+    help: 'Findings that the previous check did not have, by code',
     labelNames: ['code'],
     registers,
   });
