@@ -54,7 +54,6 @@ export function createProgram(
     defineDomains,
     defineEdge,
     defineFleet,
-    defineAlerts,
     defineAccounts,
     defineKeys,
     defineRotateKeys,
@@ -202,18 +201,4 @@ function defineEdge(program: Program, run: Run): void {
       ),
     )
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
-}
-
-function defineAlerts(program: Program, run: Run): void {
-  program
-    .command('alerts')
-    .description('print the alert rules for Prometheus')
-    .addHelpText(
-      'after',
-      notes(
-        'RUNBOOK_BASE_URL, from the environment or .env, is where your team reads docs/run/runbooks.md. Each alert links to its section there.',
-        'Exit 0: success. Exit 2: RUNBOOK_BASE_URL is not a URL.',
-      ),
-    )
-    .action(() => run(async (io) => (await import('./alerts.ts')).printAlerts(io)));
 }

@@ -12,7 +12,6 @@ describe('signpost', () => {
     expect([code, stderr]).toEqual([0, '']);
     for (const name of [
       'accounts',
-      'alerts',
       'demo',
       'doctor',
       'domains',

@@ -7,7 +7,6 @@ import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY } from '../../src/core/time.ts';
 import { createSign } from '../../src/edge/proxy/signature.ts';
-import { blocksOf } from '../docs/blocks.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
@@ -126,19 +125,12 @@ describe('A request to a deploy', () => {
   });
 });
 
-/** The example of docs/integrate/deploy-requests.md in this language. */
-function example(language: string): string {
-  const [code] = blocksOf('docs/integrate/deploy-requests.md', language);
-  if (code === undefined) throw new Error(`the page has no example in ${language}`);
-  return code;
-}
-
 /** A deploy that runs the example on a free port. */
-async function startExample(command: string, args: readonly string[], generation: number) {
+async function startExample(command: string, path: string, generation: number) {
   const port = await freePort();
   const key = Buffer.from(signingKey('acme', generation)).toString('base64');
   const env = { ...process.env, PORT: String(port), SIGNPOST_SIGNING_SECRET: `sigsec_${key}` };
-  const child = spawn(command, args, { env, stdio: 'ignore' });
+  const child = spawn(command, [path], { env, stdio: 'ignore' });
   const ended = once(child, 'exit');
   closings.push(async () => {
     child.kill();
@@ -150,12 +142,11 @@ async function startExample(command: string, args: readonly string[], generation
 }
 
 describe.each([
-  ['js', process.execPath, ['--input-type=module', '--eval']],
-  ['python', 'python3', ['-c']],
-] as const)('A deploy with the documented %s verification', (language, command, args) => {
-  const start = (generation: number) =>
-    startExample(command, [...args, example(language)], generation);
-  const isLacking = language === 'python' && lacks('python3', 'the example in Python');
+  ['docs/integrate/deploy.mjs', process.execPath],
+  ['docs/integrate/deploy.py', 'python3'],
+] as const)('The deploy in %s', (path, command) => {
+  const start = (generation: number) => startExample(command, path, generation);
+  const isLacking = command === 'python3' && lacks('python3', 'the example in Python');
 
   it.skipIf(isLacking)('accepts only requests through the edge', async () => {
     const url = await start(1);

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { alertsFile } from '../../src/core/operations/alerts.ts';
+import { queueNames } from '../../src/core/operations/jobs.ts';
 import { roleNames } from '../../src/core/operations/roles.ts';
+import { thresholds } from '../../src/core/operations/thresholds.ts';
 import { createMetrics } from '../../src/ops/metrics/metrics.ts';
 import { findProgram, lacks } from '../support/programs.ts';
 import { noState } from './support.ts';
@@ -77,12 +78,27 @@ describe('Every alert', () => {
     for (const [, name = ''] of alerts) expect(tested).toContain(`alertname: ${name}\n`);
   });
 
-  it('is as `signpost alerts` prints it, with RUNBOOK_BASE_URL', () => {
-    expect(rules).toBe(alertsFile('https://signpost.example/docs/run/runbooks.md'));
-    expect(alertsFile('https://wiki.test/on-call')).toContain(
-      '"https://wiki.test/on-call#signpostnoworker"',
-    );
+  const exprOf = (name: string) =>
+    new RegExp(`alert: ${name}\\n +expr: ["'](.*)["']`).exec(rules)?.[1] ?? '';
+
+  it.each([
+    ['SignpostNoWorker', thresholds.turnAgeSeconds],
+    ['SignpostChecksUnknown', thresholds.unknownShare],
+    ['SignpostRedisMemory', thresholds.redisMemoryShare],
+    ['SignpostPostgresConnections', thresholds.postgresConnectionsShare],
+  ])('%s fires from the same value as the task of /ops: %d', (name, value) => {
+    expect(exprOf(name)).toMatch(new RegExp(`> ${value}$`));
   });
+
+  it.each(['SignpostChecksLate', 'SignpostSweepsLate'])(
+    '%s names the queues that are late after its time',
+    (name) => {
+      const [, names = '', seconds] = /queue=~"([^"]+)".* > (\d+)$/.exec(exprOf(name)) ?? [];
+      const late = queueNames.filter((one) => thresholds.overdueSeconds[one] === Number(seconds));
+      expect(names.split('|')).toEqual(late);
+      expect(late.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe.skipIf(lacks('promtool', 'alert rules by promtool'))('promtool', () => {

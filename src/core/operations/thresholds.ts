@@ -1,4 +1,4 @@
-/** From when on something is a problem: for `/ops` (operator-tasks.ts) and Prometheus (alerts.ts). */
+/** From when on something is a problem in `/ops`. deploy/prometheus/alerts.yml has the same numbers. */
 import type { QueueName } from './jobs.ts';
 
 export const thresholds = {
@@ -19,16 +19,6 @@ export const thresholds = {
   ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
   /** Domains that one DNS operator's servers fail; fewer are usually customers' mistakes. */
   operatorDomains: 5,
-  /** Of the queries to one operator. */
-  timeoutShare: 0.5,
-  /** 99th percentiles. */
-  eventLoopSeconds: 0.2,
-  poolWaitSeconds: 0.5,
-  /** Of the requests of all API processes, and of one edge. */
-  apiErrorShare: 0.05,
-  edgeErrorShare: 0.2,
-  /** Of the TLS handshakes of one edge. */
-  failedHandshakeShare: 0.5,
   /** Of what is available. */
   redisMemoryShare: 0.9,
   postgresConnectionsShare: 0.9,
