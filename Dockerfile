@@ -2,6 +2,8 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
+# Shown beside the version: docker build --build-arg COMMIT=$(git rev-parse --short HEAD)
+ARG COMMIT
 RUN node scripts/setup.mjs && npm prune --omit=dev
 
 FROM node:24-bookworm-slim

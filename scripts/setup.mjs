@@ -179,10 +179,22 @@ function build() {
     path.endsWith('tsconfig.json'),
   ))
     node('node_modules/typescript/bin/tsc', ['-p', file]);
-  for (const file of filesUnder(at('dist'), [])) {
+  writeFileSync(at('dist', 'commit'), commit());
+  for (const file of filesUnder(at('dist', 'src'), []).concat(
+    filesUnder(at('dist', 'workers'), []),
+  )) {
     const source = at(relative(at('dist'), file).replace(/\.js(\.map)?$/, '.ts'));
     if (!existsSync(source)) rmSync(file);
   }
+}
+
+/** Empty without git, as in a container: there COMMIT can say it. */
+function commit() {
+  const { stdout } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return stdout?.trim() || process.env.COMMIT || '';
 }
 
 function filesUnder(folder, except) {

@@ -228,11 +228,15 @@ describe('The configuration', () => {
     const { config } = usual;
     expect(loadConfig({ VERIFY_WINDOW: '24h' })).toEqual({
       ok: true,
-      config: { ...config, verifyWindowMs: 24 * 3_600_000 },
+      config: {
+        ...config,
+        verifyWindowMs: 24 * 3_600_000,
+        shared: { ...config.shared, VERIFY_WINDOW: '24h' },
+      },
     });
     expect(loadConfig({ TIME_SCALE: '288' })).toEqual({
       ok: true,
-      config: { ...config, timeScale: 288 },
+      config: { ...config, timeScale: 288, shared: { ...config.shared, TIME_SCALE: '288' } },
     });
   });
 });

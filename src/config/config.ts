@@ -1,5 +1,9 @@
 /** The only code that reads the environment. All invalid values are reported at once. */
+import { NOT_SET } from '../core/operations/fleet.ts';
+import { roleNames } from '../core/operations/roles.ts';
+import { HOUR, MINUTE, SECOND } from '../core/time.ts';
 import { type ConfigProblem, combinationProblems } from './combinations.ts';
+import { duration } from './values.ts';
 import {
   LOCAL_CA,
   type VariableName,
@@ -105,7 +109,38 @@ function toConfig(v: Variables) {
     escalateAfterMs: v.ESCALATE_AFTER,
     metrics: { port: v.METRICS_PORT, token: v.METRICS_TOKEN },
     logLevel: v.LOG_LEVEL,
+    shared: sharedOf(v),
   };
+}
+
+/** The values of the roles' shared variables, each in one spelling; secret ones are compared otherwise. */
+function sharedOf(v: Variables): Readonly<Record<string, string>> {
+  const roles = v.ROLE === 'all' ? roleNames : [v.ROLE];
+  const names = variableNames.filter((name) => {
+    const { secret, shared = [] } = variableRows[name];
+    return secret !== true && roles.some((role) => shared.includes(role));
+  });
+  return Object.fromEntries(names.map((name) => [name, spelt(name, v[name])]));
+}
+
+function spelt(name: VariableName, value: unknown): string {
+  if (value === undefined) return NOT_SET;
+  if (Array.isArray(value)) return value.toSorted().join(',');
+  if (variableRows[name].schema === duration) return inShortestUnit(Number(value));
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.entries(value)
+    .map(([key, one]) => `${key}=${one}`)
+    .join(',');
+}
+
+function inShortestUnit(ms: number): string {
+  const units = [
+    [HOUR, 'h'],
+    [MINUTE, 'm'],
+    [SECOND, 's'],
+  ] as const;
+  const [size, unit] = units.find(([one]) => ms % one === 0) ?? [1, 'ms'];
+  return `${ms / size}${unit}`;
 }
 
 function edgeOf(v: Variables) {

@@ -1,20 +1,12 @@
-/** Joins the processes of the installation, and reports to them while this one runs. */
-
+/** Registers this process, compares what all processes share, and reports while this one runs. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { rolesOf } from '../config/roles.ts';
-import { projectVersion } from '../config/root-folder.ts';
-import {
-  decideJoin,
-  type JoinDecision,
-  NOT_SET,
-  type QueueMark,
-  type SharedSettings,
-} from '../core/operations/fleet.ts';
+import { buildVersion } from '../config/root-folder.ts';
+import { NOT_SET, queueState, type SharedSettings } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';
-import { newestMigration } from '../db/engine/migrate.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { FleetStore, NewProcess } from '../db/fleet.ts';
 import { placeOf } from '../ops/outages.ts';
@@ -24,161 +16,164 @@ import type { Service } from '../service/service.ts';
 type FleetParts = Pick<Service, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
 
 /**
- * Resolves when the process can start: at once, or when conflicting processes are known to be gone.
- * Rejects with the reason if it must not start. The returned function stops the reports and removes
- * the process from the list.
+ * Rejects with the variable, both values and the repair if the process must not start. A worker also waits for its
+ * Redis; other roles check it later. The returned function ends the reports and removes the process from the list.
  */
 export async function joinFleet(service: FleetParts): Promise<() => Promise<void>> {
-  const { config, log } = service;
-  const times = fleetTimes(config);
+  const { config, log, metrics, secrets } = service;
   const store = fleetStore(service);
-  const self = await describeProcess(service);
-  const member = createMember({ ...service, store, self, goneMs: times.goneMs });
-  // Embedded storage belongs to one process.
-  await store.register(self, config.storage.kind === 'embedded');
-  await untilJoined(member, log);
-  return keepReporting(member, times.beatMs, log);
-}
-
-type Member = {
-  /** Reports the result, too. */
-  attempt(): Promise<JoinDecision>;
-  /** Reports that it runs. */
-  beat(): Promise<void>;
-  leave(): Promise<void>;
-};
-
-type MemberParts = FleetParts & {
-  readonly store: FleetStore;
-  readonly self: NewProcess;
-  readonly goneMs: number;
-};
-
-function createMember(service: MemberParts): Member {
-  const { config, backend, secrets, log, metrics, store, self, goneMs } = service;
-  const hasQueue = self.settings.REDIS_URL !== undefined;
-  const installation = installationOf(secrets.target);
-  const readMark = (isNew: boolean): Promise<QueueMark> =>
-    hasQueue ? backend.readMark(installation, 2 * goneMs, isNew) : Promise.resolve('ours');
-  // A process with only the worker role waits for its queue. The others start, and check it later.
-  const needsQueue = rolesOf(config).every((role) => role === 'worker');
-  let isQueueKnown = false;
-  let lastProblem: string | null = null;
-
-  async function decide(): Promise<JoinDecision> {
-    const { now, processes, accepted } = await store.load();
-    const registered = processes.find(({ id }) => id === self.id);
-    if (registered === undefined) return { kind: 'wait', reason: 'processes' };
-    const others = processes.filter(({ id }) => id !== self.id);
-    let queue = await readMark(false);
-    const decision = decideJoin({ self: registered, others, accepted, queue, now, goneMs });
-    if (decision.kind !== 'join') return decision;
-    if (queue === 'missing' || queue === 'idle') queue = await readMark(true);
-    isQueueKnown = queue === 'ours';
-    return isQueueKnown || !needsQueue ? decision : { kind: 'wait', reason: 'queue' };
-  }
-
-  async function checkQueue(): Promise<string | null> {
-    const decision = await decide();
-    return decision.kind === 'refuse' ? decision.problem : null;
-  }
-
-  return {
-    async attempt() {
-      const decision = await decide();
-      if (decision.kind === 'refuse') await store.refuse(self, decision.problem);
-      else {
-        const isJoined = decision.kind === 'join';
-        if (isJoined) {
-          await store.forgetRefused(self);
-          await store.endAcceptance(self.id, goneMs);
-        }
-        const isQueueSeen = isJoined && hasQueue && isQueueKnown;
-        await store.report(self, {
-          ...{ isJoined, isQueueSeen },
-          ...{ resolversFailing: false, problem: null },
-        });
-      }
-      return decision;
-    },
-    async beat() {
-      const mark = isQueueKnown ? await readMark(true) : null;
-      const problem = mark === null || mark === 'foreign' ? await checkQueue() : null;
-      if (problem !== null && lastProblem === null) {
-        log.error({ problem }, 'the configuration differs from other processes');
-      }
-      lastProblem = problem;
-      const isQueueSeen = hasQueue && mark === 'ours';
-      const resolversFailing = metrics?.areResolversFailing() ?? false;
-      await store.report(self, { isJoined: true, isQueueSeen, resolversFailing, problem });
-    },
-    leave: () => store.leave(self.id),
-  };
-}
-
-async function untilJoined(member: Member, log: Service['log']): Promise<void> {
-  let isNoted = false;
-  for (;;) {
-    const decision = await member.attempt().catch((fault: unknown): JoinDecision => {
-      if (isUnavailable(fault)) return { kind: 'wait', reason: 'queue' };
-      throw fault;
-    });
-    if (decision.kind === 'join') return;
-    if (decision.kind === 'refuse') throw new Error(`${decision.problem} ${decision.advice}`);
-    if (!isNoted && decision.reason === 'processes') {
-      isNoted = true;
-      log.info('waiting for a report of the processes that started earlier');
+  const self = describeProcess(config, installationOf(secrets.target));
+  await register(store, self, config);
+  const check = createQueueCheck(service, store, self);
+  let last: string | null = null;
+  const report = async () => {
+    const seen = await check();
+    const wrong = problemOf(seen, self);
+    if (wrong !== null && last === null) {
+      log.error({ problem: wrong }, 'the configuration differs from other processes');
     }
+    last = wrong;
+    const resolversFailing = metrics?.areResolversFailing() ?? false;
+    await store.report(self, {
+      isQueueSeen: seen === 'ours',
+      resolversFailing,
+      problem: wrong,
+    });
+  };
+  const endReports = keepReporting(report, service);
+  const refused = await untilQueueIsKnown(service, check, self);
+  if (refused === null) {
+    return async () => {
+      await endReports();
+      await store.leave(self.id).catch((err: unknown) => log.debug({ err }, UNREACHED));
+    };
+  }
+  await endReports();
+  await store.refuse(self, refused);
+  throw new Error(refused);
+}
+
+const UNREACHED = 'the list of processes was not reached';
+
+/** Waits while the processes that differ can have crashed. */
+async function register(store: FleetStore, self: NewProcess, { storage }: Config): Promise<void> {
+  let since: Date | null = null;
+  for (;;) {
+    // Embedded storage belongs to one process.
+    const isAlone = storage.kind === 'embedded';
+    const { problem, isConfirmed, at } = await store.register(self, isAlone, since);
+    if (problem === null) return;
+    if (isConfirmed) throw new Error(problem);
+    since ??= at;
     await wait(SECOND / 2);
   }
 }
 
-function keepReporting(member: Member, beatMs: number, log: Service['log']): () => Promise<void> {
+/** `silent`: Redis does not answer. */
+type QueueSeen = 'none' | 'silent' | 'ours' | 'waits' | 'other' | 'foreign';
+
+/** Looks for the installation's mark in the Redis of this process, and sets it where it belongs. */
+function createQueueCheck(
+  { backend, config, secrets }: FleetParts,
+  store: FleetStore,
+  { id, settings }: NewProcess,
+): () => Promise<QueueSeen> {
+  const hasQueue = (settings['REDIS_URL'] ?? NOT_SET) !== NOT_SET;
+  const installation = installationOf(secrets.target);
+  const { goneMs } = fleetTimes(config);
+  let isKnown = false;
+
+  async function find(): Promise<QueueSeen> {
+    if (!hasQueue) return 'none';
+    const mark = await backend.readMark();
+    if (mark === undefined) return 'silent';
+    const { queueId, isUsed } = await store.queue(id);
+    const state = queueState({ mark, installation, queueId, isKnown, isUsed });
+    if (state === 'emptied') return setMark(queueId);
+    if (state !== 'free') return state;
+    const nextId = randomUUID();
+    return (await store.claimQueue(queueId, nextId)) ? setMark(nextId) : 'waits';
+  }
+
+  async function setMark(queueId: string | null): Promise<QueueSeen> {
+    await backend.writeMark(`${installation} ${queueId}`);
+    return 'ours';
+  }
+
+  /** Another process restores the mark of an emptied Redis with its next report, so this is another one. */
+  let waitingSince: number | null = null;
+  return async () => {
+    const seen = await find();
+    isKnown ||= seen === 'ours';
+    waitingSince = seen === 'waits' ? (waitingSince ?? performance.now()) : null;
+    const isLost = waitingSince !== null && performance.now() - waitingSince > goneMs;
+    return isLost ? 'other' : seen;
+  };
+}
+
+/** Another queue cannot be accepted, because jobs would be split. */
+function problemOf(seen: QueueSeen, { settings }: NewProcess): string | null {
+  const what = `REDIS_URL ${settings['REDIS_URL']}`;
+  if (seen === 'other') {
+    return `${what} is another Redis than the installation uses. Set the same value. To move to another Redis, stop every process first.`;
+  }
+  if (seen !== 'foreign') return null;
+  return `${what} holds the queue of another installation. Use another Redis or database index. If that installation is gone: redis-cli DEL signpost:installation.`;
+}
+
+/** Why the process must not start, or null. A worker needs its queue; other roles check it later. */
+async function untilQueueIsKnown(
+  { config, log }: FleetParts,
+  check: () => Promise<QueueSeen>,
+  self: NewProcess,
+): Promise<string | null> {
+  const needsQueue = rolesOf(config).every((role) => role === 'worker');
+  for (;;) {
+    const seen = await check().catch((fault: unknown): QueueSeen => {
+      if (isUnavailable(fault)) return 'silent';
+      throw fault;
+    });
+    const problem = problemOf(seen, self);
+    if (problem !== null || seen === 'ours' || seen === 'none') return problem;
+    if (seen === 'silent' && !needsQueue) return null;
+    log.debug({ queue: seen }, 'waiting for the queue');
+    await wait(SECOND / 2);
+  }
+}
+
+/** At once, and then regularly. The returned function ends it. */
+function keepReporting(
+  report: () => Promise<void>,
+  { config, log }: FleetParts,
+): () => Promise<void> {
   /** One at a time: a silent database must not leave a backlog. */
   let reporting: Promise<void> | null = null;
-  const beat = () =>
-    member
-      .beat()
-      .catch((err: unknown) => log.debug({ err }, 'the fleet was not reached'))
+  const beat = () => {
+    reporting ??= report()
+      .catch((err: unknown) => log.debug({ err }, UNREACHED))
       .finally(() => {
         reporting = null;
       });
-  const timer = setInterval(() => {
-    reporting ??= beat();
-  }, beatMs).unref();
+  };
+  beat();
+  const timer = setInterval(beat, fleetTimes(config).beatMs).unref();
   return async () => {
     clearInterval(timer);
     await reporting;
-    await member.leave().catch((err: unknown) => log.debug({ err }, 'the fleet was not reached'));
   };
 }
 
-async function describeProcess({ config, secrets }: FleetParts): Promise<NewProcess> {
-  return {
-    id: randomUUID(),
-    role: config.role,
-    host: hostname(),
-    pid: process.pid,
-    version: projectVersion(),
-    settings: settingsOf(config, secrets.target, await newestMigration()),
-  };
-}
-
-function settingsOf(config: Config, targetSecret: Uint8Array, schema: string): SharedSettings {
-  const { acme, certificates, edge, platform, storage } = config;
-  const isOwn = certificates.source === 'own';
-  return {
-    ...(config.role !== 'edge' && {
+function describeProcess(config: Config, installation: string): NewProcess {
+  const { role, shared, storage } = config;
+  const settings: SharedSettings = {
+    ...shared,
+    ...(role !== 'edge' && {
       REDIS_URL: storage.kind === 'postgres_redis' ? redisPlace(storage) : NOT_SET,
     }),
-    ACME_DIRECTORY_URL: isOwn ? (acme.directoryUrl ?? 'local') : NOT_SET,
-    ACME_FALLBACK_DIRECTORY_URL: acme.fallback?.directoryUrl ?? NOT_SET,
-    CERTIFICATES: certificates.source,
-    EDGE: edge.caddy === undefined ? 'own' : 'caddy',
-    PLATFORM_DOMAIN: platform.domain,
-    KEY_ENCRYPTION_KEY: `targets ${installationOf(targetSecret)}`,
-    SCHEMA: schema,
+    KEY_ENCRYPTION_KEY: `targets ${installation}`,
   };
+  const [host, version] = [hostname(), buildVersion()];
+  return { id: randomUUID(), role, host, pid: process.pid, version, settings };
 }
 
 /** Without credentials: `cache:6379/0`. */

@@ -14,7 +14,6 @@ import {
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Storage } from '../config/config.ts';
-import type { QueueMark } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/engine/client.ts';
 import { answersInTime } from '../net/deadline.ts';
@@ -31,11 +30,9 @@ export type QueueBackend = {
   readonly factory: BackendFactory<IQueueBackend, NoConnection>;
   /** Whether Redis or PostgreSQL answers within two seconds. Never rejects. */
   probe(): Promise<boolean>;
-  /**
-   * Whether the queue carries the installation's mark, and a process used it within `aliveMs`; with
-   * `isNew`, it gets both, unless it is another installation's. Never rejects.
-   */
-  readMark(installation: string, aliveMs: number, isNew: boolean): Promise<QueueMark>;
+  /** What says whose queue it is; null: nothing; undefined: Redis does not answer. Never rejects. */
+  readMark(): Promise<string | null | undefined>;
+  writeMark(mark: string): Promise<void>;
   /** Null if the queue is not in Redis, or its limit is unknown. Rejects if it does not answer. */
   readMemory(): Promise<QueueMemory | null>;
   /** For the `error` events of queues. Logs at most one error per ten seconds. */
@@ -52,8 +49,6 @@ const WEEK_SECONDS = 7 * 24 * 3_600;
 /** Beside other applications' keys. Installations need a Redis or a database index each. */
 const PREFIX = 'signpost';
 const MARK = `${PREFIX}:installation`;
-/** Expires when no process of the installation uses this Redis any more. */
-const ALIVE = `${PREFIX}:alive`;
 
 /**
  * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here:
@@ -120,7 +115,10 @@ async function openRedis(
     workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults, ...jobTelemetry() },
     factory,
     probe: () => answersInTime(producer.ping()),
-    readMark: (...about) => readMark(producer, ...about),
+    readMark: () => producer.get(MARK).catch(() => undefined),
+    writeMark: async (mark) => {
+      await producer.set(MARK, mark);
+    },
     readMemory: () => readMemory(producer),
     reportError,
     close: async () => producer.disconnect(),
@@ -132,23 +130,6 @@ async function readMemory(client: Redis): Promise<QueueMemory | null> {
   const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   const max = bytes('maxmemory') || bytes('total_system_memory');
   return max === 0 ? null : { used: bytes('used_memory'), max };
-}
-
-/** `idle`: no process used this Redis recently. All were stopped, or it is an old one or a copy. */
-async function readMark(
-  client: Redis,
-  ...[installation, aliveMs, isNew]: Parameters<QueueBackend['readMark']>
-): Promise<QueueMark> {
-  try {
-    if (isNew) await client.set(MARK, installation, 'NX');
-    const mark = await client.get(MARK);
-    if (mark === null) return 'missing';
-    if (mark !== installation) return 'foreign';
-    if (isNew) await client.set(ALIVE, 1, 'PX', aliveMs);
-    return (await client.exists(ALIVE)) === 1 ? 'ours' : 'idle';
-  } catch {
-    return 'unknown';
-  }
 }
 
 /** Redis answers, and waiting does not help: wrong credentials, or no such database. */
@@ -197,7 +178,9 @@ async function openPostgres(
     workerOptions: { connection: {}, ...workerDefaults, ...jobTelemetry() },
     factory,
     probe: () => answersInTime(pool.query('SELECT 1')),
-    readMark: async () => 'ours', // in the database of the installation
+    // Its database is the installation's.
+    readMark: async () => null,
+    writeMark: async () => {},
     readMemory: async () => null,
     reportError,
     close: async () => {

@@ -118,7 +118,7 @@ async function hold(prisma: PrismaClient): Promise<void> {
     data: processIds.map((one) => ({
       ...{ id: one, role: 'worker', host: 'worker-2', pid: 1, version: '1.0.0' },
       ...{ settings: { EDGE: 'caddy' }, problem: 'EDGE is caddy.' },
-      ...{ startedAt: at, seenAt: at, refusedAt: at },
+      ...{ startedAt: at, seenAt: at, isRefused: true },
     })),
   });
 }

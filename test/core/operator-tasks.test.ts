@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
+import { type FleetProcess, GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
 import {
   type OperatorTaskCode,
   secondsInWords,
   type Vitals,
 } from '../../src/core/operations/operator-task.ts';
 import { operatorTasksOf } from '../../src/core/operations/operator-tasks.ts';
-import { at, local, self, worker } from './support/sample-fleet.ts';
+import { at, local, self, settings, worker } from './support/sample-fleet.ts';
 
 const onTime: Vitals['overdueSeconds'] = {
   'check-dns': 12,
@@ -35,13 +35,16 @@ const well: Vitals = {
   rolesMissing: [],
 };
 
+const see = (now: Date, ...processes: readonly FleetProcess[]) =>
+  seeFleet(processes, settings, { now, goneMs: GONE_MS });
+
 const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode, string])[] = [
   ['no worker has ever run', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
   ['no worker is running', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
   ['no worker reports', { rolesMissing: ['worker'] }, 'no_worker', 'No worker is running: nothing'],
   [
     'a worker alone cannot reach Redis',
-    { fleet: seeFleet([{ ...worker, queueSeenAt: at(64) }], at(96), GONE_MS) },
+    { fleet: see(at(96), { ...worker, queueSeenAt: at(64) }) },
     'process_cut_off',
     'Redis does not answer worker on host-a, but answers here.',
   ],
@@ -49,11 +52,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   [
     'a process was refused',
     {
-      fleet: seeFleet(
-        [{ ...worker, refusedAt: at(9), problem: 'EDGE is caddy.' }],
-        at(10),
-        GONE_MS,
-      ),
+      fleet: see(at(10), { ...worker, isRefused: true, problem: 'EDGE is caddy.' }),
     },
     'process_refused',
     'The configuration of worker on host-a differs: EDGE is caddy.',
@@ -61,7 +60,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   [
     'a process has older settings',
     {
-      fleet: seeFleet([worker, { ...self, joinedAt: at(100), settings: local }], at(101), GONE_MS),
+      fleet: see(at(101), { ...worker, settings: local }, self),
     },
     'processes_differ',
     'An older configuration is in use: worker on host-a (ACME_DIRECTORY_URL).',
@@ -162,7 +161,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
     'the resolvers of one worker fail',
     {
       ofOurResolvers: 1,
-      fleet: seeFleet([{ ...worker, resolversFailing: true }], at(100), GONE_MS),
+      fleet: see(at(100), { ...worker, resolversFailing: true }),
     },
     'resolvers_silent',
     'Our resolvers at worker on host-a couldn’t check 1 domain.',
@@ -203,7 +202,7 @@ describe("an operator's tasks", () => {
         queueAnswers: false,
         turnAgeSeconds: 500,
         rolesMissing: ['worker'],
-        fleet: seeFleet([{ ...worker, queueSeenAt: at(0) }], at(96), GONE_MS),
+        fleet: see(at(96), { ...worker, queueSeenAt: at(0) }),
       },
       'queue_away',
     ],

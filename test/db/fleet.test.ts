@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFleetStore, type FleetStore, type NewProcess } from '../../src/db/fleet.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
 
@@ -9,51 +9,97 @@ beforeAll(async () => {
   database = await openTestDatabase();
   store = createFleetStore(database.prisma, 60_000);
 });
+beforeEach(() => database.prisma.fleetProcess.deleteMany());
 afterAll(() => database?.close());
 
-const worker = (): NewProcess => ({
-  id: randomUUID(),
-  role: 'worker',
-  host: 'worker-1',
-  pid: 1,
-  version: '1.0.0',
-  settings: { EDGE: 'caddy' },
+const worker = (host: string, settings: NewProcess['settings'] = { EDGE: 'own' }): NewProcess => ({
+  ...{ id: randomUUID(), role: 'worker', host, pid: 1, version: '1.0.0', settings },
 });
-const report = { isJoined: true, isQueueSeen: false, resolversFailing: false, problem: null };
-const refused = async () =>
-  (await store.load()).processes.filter(({ refusedAt }) => refusedAt !== null);
+const register = (process: NewProcess, since: Date | null = null) =>
+  store.register(process, false, since);
+const report = { isQueueSeen: false, resolversFailing: false, problem: null };
+const isRefused = { isRefused: true };
+
+describe('The stored settings', () => {
+  it('are those of the first process, and of each that adds one', async () => {
+    await register(worker('a', { EDGE: 'own' }));
+    expect(await register(worker('b', { EDGE: 'own', VERIFY_WINDOW: '48h' }))).toMatchObject({
+      problem: null,
+    });
+    expect((await store.load()).current).toEqual({ EDGE: 'own', VERIFY_WINDOW: '48h' });
+  });
+
+  it('refuse a process that differs, once a running one has reported', async () => {
+    const first = worker('a');
+    await register(first);
+    const other = worker('b', { EDGE: 'caddy' });
+    const { at, ...tried } = await register(other);
+    expect(tried).toEqual({
+      isConfirmed: false,
+      problem: expect.stringContaining('EDGE is caddy, but own in this installation'),
+    });
+    await store.report(first, report);
+    expect((await register(other, at)).isConfirmed).toBe(true);
+    const listed = (await store.load()).processes.map((one) => [one.host, one.isRefused]);
+    expect(listed.sort()).toEqual([
+      ['a', false],
+      ['b', true],
+    ]);
+  });
+
+  it('are replaced when no other process runs', async () => {
+    await register(worker('a', { EDGE: 'own', TIME_SCALE: '1' }));
+    await database.prisma.fleetProcess.updateMany({ data: { seenAt: new Date(0) } });
+    expect((await register(worker('b', { EDGE: 'caddy' }))).problem).toBeNull();
+    expect((await store.load()).current).toEqual({ EDGE: 'caddy' });
+  });
+
+  it('become those of a refused process that is accepted', async () => {
+    const first = worker('a', { EDGE: 'own', TIME_SCALE: '1' });
+    await register(first);
+    const other = worker('b', { EDGE: 'caddy' });
+    expect(await store.accept(first.id)).toBe(false);
+    await register(other, new Date(0));
+    expect(await store.accept(other.id)).toBe(true);
+    expect((await store.load()).current).toEqual({ EDGE: 'caddy', TIME_SCALE: '1' });
+    expect((await register(worker('b', { EDGE: 'caddy' }))).problem).toBeNull();
+    expect((await register(worker('c', { EDGE: 'own' }))).problem).toContain('EDGE is own');
+  });
+
+  it('are of one process if two start at the same time', async () => {
+    const both = await Promise.all(
+      ['own', 'caddy'].map((EDGE) => register(worker(EDGE, { EDGE }))),
+    );
+    expect(both.filter(({ problem }) => problem === null)).toHaveLength(1);
+  });
+});
 
 describe('The stored processes', () => {
-  it('keep one refusal of a process that is started again and again, until it joins', async () => {
-    const [first, second, third] = [worker(), worker(), worker()];
-    await store.register(first, false);
-    await store.refuse(first, 'EDGE is caddy.');
-    await store.register(second, false);
-    expect((await refused()).map(({ id }) => id)).toEqual([first.id]);
-    await store.refuse(second, 'EDGE is caddy.');
-    expect((await refused()).map(({ id }) => id)).toEqual([second.id]);
-    await store.register(third, false);
-    await store.forgetRefused(third);
-    expect(await refused()).toEqual([]);
+  it('keep one refusal of a process that is started again and again, until it starts', async () => {
+    await register(worker('a'));
+    for (const _time of ['first', 'second'])
+      await register(worker('b', { EDGE: 'caddy' }), new Date(0));
+    expect(await database.prisma.fleetProcess.count({ where: isRefused })).toBe(1);
+    await register(worker('b'));
+    expect(await database.prisma.fleetProcess.count({ where: isRefused })).toBe(0);
   });
 
   it('contain a process again that reports after its record was lost', async () => {
-    const lost = worker();
-    await store.register(lost, false);
+    const lost = worker('a');
+    await register(lost);
     await store.leave(lost.id);
     await store.report(lost, report);
-    const found = (await store.load()).processes.find(({ id }) => id === lost.id);
-    expect(found?.joinedAt).toBeInstanceOf(Date);
+    expect((await store.load()).processes.map(({ id }) => id)).toEqual([lost.id]);
   });
 
-  it('give accepted settings until they expire', async () => {
-    const one = worker();
-    await store.register(one, false);
-    expect(await store.accept(one.id)).toBeNull();
-    await store.refuse(one, 'EDGE is caddy.');
-    expect(await store.accept(one.id)).toEqual(one.settings);
-    expect((await store.load()).accepted).toEqual(one.settings);
-    const expired = createFleetStore(database.prisma, 0);
-    expect((await expired.load()).accepted).toEqual({});
+  it('let one of two processes give the queue its ID', async () => {
+    const [one, two] = [worker('a'), worker('b')];
+    await register(one);
+    await register(two);
+    const claims = await Promise.all(['q1', 'q2'].map((id) => store.claimQueue(null, id)));
+    expect(claims.filter(Boolean)).toHaveLength(1);
+    await store.report(one, { ...report, isQueueSeen: true });
+    expect(await store.queue(two.id)).toMatchObject({ isUsed: true });
+    expect(await store.queue(one.id)).toMatchObject({ isUsed: false });
   });
 });

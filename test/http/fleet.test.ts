@@ -29,7 +29,7 @@ async function addProcess(more: object): Promise<string> {
   await prisma().fleetProcess.create({
     data: {
       ...{ id, role: 'worker', host: 'worker-2', pid: 1, version: '0.0.9', settings },
-      ...{ startedAt: new Date(at.getTime() - 60_000), seenAt: at, joinedAt: at, ...more },
+      ...{ startedAt: new Date(at.getTime() - 60_000), seenAt: at, ...more },
     },
   });
   return id;
@@ -69,12 +69,12 @@ describe('The processes', () => {
 describe('Accepting a configuration', () => {
   const path = (id: string) => `/v1/operations/processes/${id}/accept`;
 
-  it('stores that of a refused process, for every process to read', async () => {
-    const id = await addProcess({ refusedAt: new Date(), problem: 'EDGE is caddy.' });
+  it('makes the settings of a refused process those of the installation', async () => {
+    const id = await addProcess({ isRefused: true, problem: 'EDGE is caddy.' });
     const accepted = await service.api<Shown>('POST', path(id));
     expect(accepted).toMatchObject({ id, state: 'refused', problem: 'EDGE is caddy.' });
-    const [stored] = await prisma().fleetAcceptance.findMany();
-    expect(stored?.settings).toEqual({ EDGE: 'caddy', PLATFORM_DOMAIN: 'edge.other.test' });
+    const [stored] = await prisma().sharedSettings.findMany();
+    expect(stored?.settings).toMatchObject({ EDGE: 'caddy', PLATFORM_DOMAIN: 'edge.other.test' });
   });
 
   it.each(['running', 'unknown'])('refuses a process that is %s', async (which) => {

@@ -8,7 +8,8 @@ export const noBackend: QueueBackend = {
     throw new Error('this test opens no queue');
   },
   probe: async () => true,
-  readMark: async () => 'ours',
+  readMark: async () => null,
+  writeMark: async () => {},
   readMemory: async () => null,
   reportError: () => undefined,
   close: async () => undefined,

@@ -367,22 +367,21 @@ CREATE TABLE "fleet_process" (
     "settings" JSONB NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "seen_at" TIMESTAMPTZ(3) NOT NULL,
-    "joined_at" TIMESTAMPTZ(3),
     "queue_seen_at" TIMESTAMPTZ(3),
     "resolvers_failing" BOOLEAN NOT NULL DEFAULT false,
-    "refused_at" TIMESTAMPTZ(3),
+    "is_refused" BOOLEAN NOT NULL DEFAULT false,
     "problem" TEXT,
 
     CONSTRAINT "fleet_process_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
-CREATE TABLE "fleet_acceptance" (
+CREATE TABLE "shared_settings" (
     "id" INTEGER NOT NULL DEFAULT 1,
     "settings" JSONB NOT NULL,
-    "accepted_at" TIMESTAMPTZ(3) NOT NULL,
+    "queue_id" TEXT,
 
-    CONSTRAINT "fleet_acceptance_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "shared_settings_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateIndex

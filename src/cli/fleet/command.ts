@@ -29,7 +29,7 @@ export function defineFleet(program: Program, run: Run): void {
 
   fleet
     .command('accept')
-    .description('let processes start with the configuration of a refused process, for an hour')
+    .description('make the settings of a refused process those of the installation')
     .argument('[id]', 'ID of the refused process, as list --json shows it (default: the last one)')
     .addOption(urlOption())
     .addOption(jsonOption())

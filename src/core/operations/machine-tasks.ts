@@ -51,7 +51,7 @@ export const refusedProcesses: TaskRule = ({ fleet }) => {
     urgency: 'act',
     summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${counted(others, 'other differs', 'others differ')}, too.`}`,
     action:
-      'Set the same value there. If the change is intended, see docs/run/fleet.md: a setting can be accepted, another Redis needs every process stopped.',
+      'Set the same value there. If the change is intended, accept it with `signpost fleet accept`; another Redis needs every process stopped (docs/run/fleet.md).',
   };
 };
 

@@ -77,11 +77,6 @@ export async function unappliedMigrations(
   return wanted.filter((name) => !applied.has(name));
 }
 
-/** Of those that this version knows. */
-export async function newestMigration(): Promise<string> {
-  return (await migrationNames(migrationsFolder)).at(-1) ?? '';
-}
-
 async function migrationNames(folder: URL): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();

@@ -46,7 +46,7 @@ function acceptConfiguration(service: Service, overview: InstallationOverview): 
     stability: 'experimental',
     summary: 'Accept the configuration of a refused process',
     description:
-      'For an hour, processes can start with its settings, although others still run with different ones. Start it again, then restart the others.',
+      'Its settings become those of the installation. Start it again, then restart the others: with the previous settings, a process does not start any more.',
     success: {
       status: 200,
       description: 'The refused process',
@@ -58,7 +58,7 @@ function acceptConfiguration(service: Service, overview: InstallationOverview): 
       const { processes } = await loadFleet(service);
       const found = processes.find(({ id }) => id === processId);
       const isKnown = found !== undefined && isUuid(processId);
-      if (!isKnown || (await fleetStore(service).accept(processId)) === null) {
+      if (!isKnown || !(await fleetStore(service).accept(processId))) {
         return refuse('process_not_found');
       }
       const body = processView(found);
@@ -71,10 +71,10 @@ function acceptConfiguration(service: Service, overview: InstallationOverview): 
 function processView({ settings, differs, isCutOff, ...process }: SeenProcess) {
   const { id, role, host, pid, version, state, startedAt, seenAt } = process;
   const problem =
-    process.problem ?? (isCutOff ? `REDIS_URL ${settings.REDIS_URL} does not answer.` : null);
+    process.problem ?? (isCutOff ? `REDIS_URL ${settings['REDIS_URL']} does not answer.` : null);
   return {
     ...{ id, role, host, pid, version, state, startedAt, seenAt, problem },
-    differs: differs.map(({ name, one, other }) => ({ setting: name, value: one, current: other })),
+    differs: differs.map(({ name, value, current }) => ({ setting: name, value, current })),
     settings: Object.entries(settings).map(([name, value]) => ({ setting: name, value })),
   };
 }

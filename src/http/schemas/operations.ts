@@ -23,7 +23,7 @@ const attention = z
       process_cut_off: 'A process cannot reach Redis, although the API can',
       role_missing: 'No process of a role is running',
       process_refused: 'A process does not start, because its configuration differs',
-      processes_differ: 'Processes run with an older schema or configuration',
+      processes_differ: 'Processes run with older settings',
       queue_paused: 'A queue is paused, so none of its jobs run',
       resolvers_silent: 'Our own resolvers fail for many domains',
       work_overdue: 'Jobs run later than planned',

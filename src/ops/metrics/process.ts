@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { projectVersion } from '../../config/root-folder.ts';
+import { buildVersion } from '../../config/root-folder.ts';
 import type { Role } from '../../core/operations/roles.ts';
 import { isReady, type ReadReadiness } from '../readiness.ts';
 
@@ -34,10 +34,10 @@ export function createProcessMetrics(registry: Registry, roles: readonly Role[])
   for (const role of roles) playing.set({ role }, 1);
   new Gauge({
     name: 'signpost_build_info',
-    help: '1, with the version of the program and of Node.js',
+    help: '1, with the version of the program (and its commit) and of Node.js',
     labelNames: ['version', 'node'],
     registers,
-  }).set({ version: projectVersion(), node: process.version }, 1);
+  }).set({ version: buildVersion(), node: process.version }, 1);
   createUsage(registry);
   const waits = new Histogram({
     name: 'signpost_database_pool_wait_seconds',

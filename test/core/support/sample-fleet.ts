@@ -11,7 +11,6 @@ export const settings = {
   EDGE: 'own',
   PLATFORM_DOMAIN: 'edge.example',
   KEY_ENCRYPTION_KEY: 'a1b2c3d4',
-  SCHEMA: '2026_two',
 } as const;
 
 /** Started at 0, and last seen at 95; `self` starts at 100. */
@@ -24,10 +23,9 @@ export const worker: FleetProcess = {
   settings,
   startedAt: at(0),
   seenAt: at(95),
-  joinedAt: at(1),
   queueSeenAt: at(95),
   resolversFailing: false,
-  refusedAt: null,
+  isRefused: false,
   problem: null,
 };
 export const self: FleetProcess = {
@@ -37,7 +35,4 @@ export const self: FleetProcess = {
   startedAt: at(100),
   seenAt: at(100),
 };
-/** Since `self` started. */
-export const seen = { seenAt: at(105), queueSeenAt: at(105) };
 export const local = { ...settings, ACME_DIRECTORY_URL: 'local' };
-export const older = { ...settings, SCHEMA: '2026_one' };

@@ -72,7 +72,7 @@ function refused(name: string, change: (env: Env) => Promise<Env>): Situation {
         await worker.kill();
         output = () => '';
         // Its record stays for a quarter of an hour; the next situation needs a clear page.
-        await system.sql('DELETE FROM fleet_process WHERE refused_at IS NOT NULL');
+        await system.sql('DELETE FROM fleet_process WHERE is_refused');
       };
     },
   };

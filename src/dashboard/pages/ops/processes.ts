@@ -7,7 +7,6 @@ import { relativeTime } from '../../parts/times.ts';
 import { panel } from './panel.ts';
 
 const badges = {
-  starting: badge('warn', 'Starting'),
   running: badge('ok', 'Running'),
   gone: badge('warn', 'Gone'),
   refused: badge('bad', 'Refused'),
