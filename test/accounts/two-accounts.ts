@@ -36,15 +36,18 @@ export type Customer = {
 
 export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
 
-/** The API over a database, with the platform's key. */
-async function startOn({ storage }: Pick<FreshStorage, 'storage'>) {
+/** The API over a database, with the platform's key. `encryptionKey`: in base64. */
+export async function startOn(
+  { storage }: Pick<FreshStorage, 'storage'>,
+  encryptionKey = randomBytes(32).toString('base64'),
+) {
   const result = loadConfig({
     ...(storage.kind === 'embedded'
       ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
       : { DATABASE_URL: storage.databaseUrl, ACME_DIRECTORY_URL: 'local', ROLE: 'api' }),
     API_KEY,
     PORT: '0',
-    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    KEY_ENCRYPTION_KEY: encryptionKey,
     DNS_SERVERS: '127.0.0.1:1',
     UPSTREAM_NETWORKS: '127.0.0.0/8',
   });
@@ -56,9 +59,9 @@ async function startOn({ storage }: Pick<FreshStorage, 'storage'>) {
   return { api, service, call, close: () => signpost.close(5_000) };
 }
 
-export async function startTwoAccounts(name?: StorageName) {
+export async function startTwoAccounts(name?: StorageName, encryptionKey?: string) {
   const fresh = await freshStorage(name);
-  const { close, ...started } = await startOn(fresh);
+  const { close, ...started } = await startOn(fresh, encryptionKey);
   return {
     ...started,
     one: await aCustomer(started.call, 'primero'),

@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await openTestDatabase();
   const at = new Date();
   const process = { host: 'one', pid: 1, version: '0', settings: {} };
-  const times = { startedAt: at, seenAt: at, joinedAt: at };
+  const times = { startedAt: at, seenAt: at };
   await database.prisma.fleetProcess.createMany({
     data: roleNames.map((role) => ({ id: randomUUID(), role, ...process, ...times })),
   });
