@@ -5,12 +5,11 @@ import { type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { projectVersion } from './config/root-folder.ts';
-import { STOP_MS } from './core/operations/stop.ts';
+import { STOP_MS } from './core/time.ts';
 import { logOptions } from './ops/log.ts';
 import { openLogDestination } from './ops/log-destination.ts';
 import { isReady } from './ops/readiness.ts';
-import { startProblem } from './process/start-problem.ts';
-import { welcome, welcomeFields } from './process/welcome.ts';
+import { startProblem, welcome, welcomeFields } from './process/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 const READY_EVERY_MS = 250;

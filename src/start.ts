@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { openVault } from './certificates/vault/open-vault.ts';
-import type { Config, Storage } from './config/config.ts';
-import { rolesOf } from './config/roles.ts';
+import { type Config, rolesOf, type Storage } from './config/config.ts';
 import { openDatabase, requireUtc } from './db/engine/client.ts';
 import { migrate } from './db/engine/migrate.ts';
 import { isUnavailable } from './db/engine/unavailable.ts';
@@ -12,8 +11,7 @@ import type { ReadReadiness } from './ops/readiness.ts';
 import { joinFleet } from './process/join-fleet.ts';
 import { type Ops, openOps } from './process/ops.ts';
 import { openQueueBackend } from './queue/backend.ts';
-import { type Closing, closeAll } from './service/closing.ts';
-import type { Clock } from './service/opened.ts';
+import { type Clock, type Closing, closeAll } from './service/opened.ts';
 import { buildService, type Service } from './service/service.ts';
 
 /** Null for each role that the process does not have. */

@@ -22,7 +22,7 @@ const writers = files.filter((file) =>
 
 test('Decisions, batches of identical decisions and sweep leases have one writer each', () => {
   expect(writers).toEqual([
-    'src/db/domains/check-statements.ts',
+    'src/db/domains/checks.ts',
     'src/db/domains/commit.ts',
     'src/db/domains/sweeps.ts',
   ]);

@@ -8,13 +8,11 @@
 
 import type { FindingCode } from '../src/core/diagnosis/findings.ts';
 import type { Observed } from '../src/core/diagnosis/observation.ts';
-import type { DomainChange } from '../src/core/life/change.ts';
-import type { CheckResult } from '../src/core/life/check.ts';
+import type { CheckResult, DomainChange } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Service } from '../src/service/service.ts';
-import { diagnoseDomain } from './checks/diagnose-domain.ts';
-import { observeAgain } from './checks/observe-domain.ts';
+import { diagnoseDomain, observeAgain } from './checks/observe-domain.ts';
 import { enqueueFollowUps, saveCheck } from './checks/save-check.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 

@@ -30,11 +30,10 @@ import {
 } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { Service } from '../src/service/service.ts';
-import { checkRules } from './checks/check-rules.ts';
-import { diagnoseDomain } from './checks/diagnose-domain.ts';
-import { observeDomain } from './checks/observe-domain.ts';
-import { enqueueFollowUps } from './checks/save-check.ts';
+import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
+import { checkRules, enqueueFollowUps } from './checks/save-check.ts';
 import { chooseFor } from './orders/choose-authority.ts';
+import { logEscalation } from './orders/escalation-at-end.ts';
 import {
   evidenceOf,
   inJson,
@@ -42,7 +41,6 @@ import {
   settledCause,
   toNewEscalation,
 } from './orders/escalation-evidence.ts';
-import { logEscalation } from './orders/log-escalation.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
 /** Does nothing for another epoch or if the domain is no longer verified. */

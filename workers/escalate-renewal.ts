@@ -22,8 +22,8 @@ import {
 } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { Service } from '../src/service/service.ts';
-import { diagnoseDomain } from './checks/diagnose-domain.ts';
-import { observeDomain } from './checks/observe-domain.ts';
+import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
+import { logEscalation, renewalPlanOf } from './orders/escalation-at-end.ts';
 import {
   evidenceOf,
   inJson,
@@ -31,8 +31,6 @@ import {
   settledCause,
   toNewEscalation,
 } from './orders/escalation-evidence.ts';
-import { logEscalation } from './orders/log-escalation.ts';
-import { renewalPlanOf } from './orders/renewal-plan.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';
 

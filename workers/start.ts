@@ -26,12 +26,16 @@ import { recheckLive } from './recheck-live.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import { createRelay } from './relay-deliveries.ts';
 import { renewCertificate } from './renew-certificate.ts';
-import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
+import {
+  type ClockGuard,
+  keepFromSpinning,
+  startClockGuard,
+  startTimer,
+  type Timer,
+} from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
 import { createLoadGuard } from './running/load-guard.ts';
 import { type Attempts, createAttempts, type JobAttempt } from './running/run-job.ts';
-import { keepFromSpinning } from './running/spin-guard.ts';
-import { startTimer, type Timer } from './running/timer.ts';
 import { type WorkTimes, workTimes } from './running/work-times.ts';
 
 export type RunningWorkers = {

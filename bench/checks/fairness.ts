@@ -3,7 +3,7 @@
  * once. From the request until the check is committed, as another client of the database sees it.
  */
 import { destination, pino } from 'pino';
-import { createAccountOf } from '../../src/db/account-of.ts';
+import { createAccountOf } from '../../src/db/accounts.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend } from '../../src/queue/backend.ts';
 import { openQueues } from '../../src/queue/queues.ts';

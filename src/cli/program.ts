@@ -1,9 +1,11 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
 
+import { fileURLToPath } from 'node:url';
+import { script } from '@bomb.sh/tab';
+import tab from '@bomb.sh/tab/commander';
 import { Command } from '@commander-js/extra-typings';
-import { projectVersion } from '../config/root-folder.ts';
+import { projectRoot, projectVersion } from '../config/root-folder.ts';
 import { defineAccounts } from './accounts/command.ts';
-import { defineCa } from './ca-command.ts';
 import {
   exitDone,
   type Io,
@@ -13,9 +15,7 @@ import {
   type Run,
   urlOption,
 } from './command.ts';
-import { defineCompletion } from './completion.ts';
 import { defineDomains } from './domains/command.ts';
-import { defineFleet } from './fleet/command.ts';
 import { defineKeys } from './keys-command.ts';
 import { columnsFor, createPaint, wantsColor } from './layout.ts';
 
@@ -38,7 +38,7 @@ export function createProgram(
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: () => {}, // signpost.ts prints errors
+      outputError: () => {}, // main.ts prints errors
       getOutHelpWidth: () => columnsFor(io.screen.columns),
       getErrHelpWidth: () => columnsFor(io.screen.columns),
       getOutHasColors: () => true, // styleTitle decides
@@ -201,4 +201,112 @@ function defineEdge(program: Program, run: Run): void {
       ),
     )
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
+}
+
+function defineCa(program: Program, run: Run): void {
+  program
+    .command('ca')
+    .description('print the root certificate of the local CA, for clients on this machine')
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .addHelpText('after', notes(whatFor, 'Any API key works, from SIGNPOST_API_KEY or API_KEY.'))
+    .action((options) => run(async (io) => (await import('./ca.ts')).printLocalCa(options, io)));
+}
+
+const whatFor =
+  'Without a CA that browsers trust, a local CA signs. For example: node bin/signpost.mjs ca > root.pem; curl --cacert root.pem https://…';
+
+// Shell completion that works from a checkout, where `signpost` is a file and not on the PATH.
+
+type Shell = 'bash' | 'zsh' | 'fish' | 'powershell';
+
+/** Call it last: it describes the commands of `program`. */
+function defineCompletion(program: Program, io: Io): void {
+  // The cast bridges the typings of two packages.
+  tab(program as unknown as Parameters<typeof tab>[0], { completionCommandName: 'completion' });
+  program.commands
+    .find((one) => one.name() === 'completion')
+    ?.description('print a shell completion script; it also defines signpost for the shell')
+    .action((...[shell]: unknown[]) => io.out(completionScript(String(shell))));
+}
+
+/** Can be sourced again. Defines `signpost` for the shell, unless there is such a command. */
+function completionScript(shell: string): string {
+  const program = fileURLToPath(new URL('bin/signpost.mjs', projectRoot));
+  const command = `node ${quoted(program)}`;
+  // A second `readonly` of the same name is an error in bash.
+  const completion = printedBy(() => script(shell, 'signpost', command)).replace(
+    /^readonly /gm,
+    '',
+  );
+  return `${completion}\n${functionFor[shell as Shell](command)}\n`;
+}
+
+const functionFor: Readonly<Record<Shell, (command: string) => string>> = {
+  bash: posix,
+  zsh: posix,
+  fish: (command) => `type -q signpost; or function signpost; ${command} $argv; end`,
+  powershell: (command) =>
+    `if (-not (Get-Command signpost -ErrorAction SilentlyContinue)) { function global:signpost { & ${command} @args } }`,
+};
+
+function posix(command: string): string {
+  return `type signpost >/dev/null 2>&1 || signpost() { ${command} "$@"; }`;
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+/** The library only prints. */
+function printedBy(act: () => void): string {
+  const lines: unknown[] = [];
+  const { log } = console;
+  console.log = (line) => void lines.push(line);
+  try {
+    act();
+  } finally {
+    console.log = log;
+  }
+  return lines.join('\n');
+}
+
+function defineFleet(program: Program, run: Run): void {
+  const fleet = program
+    .command('fleet')
+    .usage('[command] [options]')
+    .description('show the processes of a running installation, and accept a configuration')
+    .addHelpText(
+      'after',
+      notes(
+        'The API key is read from SIGNPOST_API_KEY or API_KEY. To list needs the scope ops:read, to accept admin.',
+      ),
+    );
+
+  fleet
+    .command('list', { isDefault: true })
+    .description('show all processes, the last one started first')
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      notes(
+        'Exit 0: all agree. Exit 1: a configuration differs, or a process cannot reach Redis. Exit 2: bad usage, a refused request, or the service is unreachable.',
+      ),
+    )
+    .action((options) =>
+      run(async (io) => (await import('./fleet/processes.ts')).listProcesses(options, io)),
+    );
+
+  fleet
+    .command('accept')
+    .description('make the settings of a refused process those of the installation')
+    .argument('[id]', 'ID of the refused process, as list --json shows it (default: the last one)')
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .action((id, options) =>
+      run(async (io) =>
+        (await import('./fleet/processes.ts')).acceptConfiguration(id, options, io),
+      ),
+    );
 }

@@ -1,6 +1,6 @@
 /** The only code that reads the environment. All invalid values are reported at once. */
 import { NOT_SET } from '../core/operations/fleet.ts';
-import { roleNames } from '../core/operations/roles.ts';
+import { type Role, roleNames } from '../core/operations/roles.ts';
 import { HOUR, MINUTE, SECOND } from '../core/time.ts';
 import { type ConfigProblem, combinationProblems } from './combinations.ts';
 import { duration } from './values.ts';
@@ -188,4 +188,13 @@ function storageOf(v: Variables): Storage {
   if (databaseUrl === undefined) return { kind: 'embedded', dataDir: v.DATA_DIR };
   if (redisUrl === undefined) return { kind: 'postgres', databaseUrl };
   return { kind: 'postgres_redis', databaseUrl, redisUrl };
+}
+
+/** With an external edge, the edge role is omitted. */
+export function rolesOf({
+  role,
+  certificates,
+}: Pick<Config, 'role' | 'certificates'>): readonly Role[] {
+  const played: readonly Role[] = role === 'all' ? roleNames : [role];
+  return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }

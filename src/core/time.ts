@@ -22,3 +22,6 @@ export const WAIT_MS_MIN = 250;
 export function scaledMs(ms: number, timeScale: number, leastMs = WAIT_MS_MIN): number {
   return Math.round(Math.max(leastMs, ms / timeScale));
 }
+
+/** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */
+export const STOP_MS = 20 * SECOND;

@@ -8,9 +8,9 @@ import type { domainSettings } from '../http/schemas/domain-settings.ts';
 import type { domain, finding, hostnameReading } from '../http/schemas/domains.ts';
 import type { escalationList } from '../http/schemas/escalations.ts';
 import type { event } from '../http/schemas/events.ts';
-import type { fleetProcesses } from '../http/schemas/fleet.ts';
 import type { key } from '../http/schemas/keys.ts';
 import type {
+  fleetProcesses,
   foundDomains,
   operationsOverview,
   watchedDomain,

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Access, Installation } from '../core/access.ts';
 import type { AccountLimitName } from '../core/operations/account-limits.ts';
 import { type Account, DEFAULT_ACCOUNT_ID } from '../core/records.ts';
+import { MINUTE } from '../core/time.ts';
 import type { Tx } from './engine/transaction.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
@@ -111,7 +113,7 @@ async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promis
   if ((await tx.account.count({ where: { id } })) === 0) return { kind: 'not_found' };
   const count = await tx.project.count({ where: { accountId: id, deletedAt: null } });
   if (count > 0 && !withProjects) return { kind: 'has_projects', count };
-  // In the order in which uses of keys are saved (key-uses.ts), to avoid deadlocks.
+  // In the order in which uses of keys are saved (api-keys.ts), to avoid deadlocks.
   await tx.$queryRaw`
     SELECT 1 FROM api_key WHERE account_id = ${id}::uuid ORDER BY id FOR NO KEY UPDATE`;
   const ended = await tx.apiKey.updateManyAndReturn({
@@ -135,4 +137,24 @@ export async function keepOpen(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM account WHERE id = ${id}::uuid AND closed_at IS NULL FOR KEY SHARE`;
   return rows.length > 0;
+}
+
+/** Some 100 bytes each. */
+const PROJECTS_MAX = 20_000;
+/** A moved project takes turns with its former account until then. */
+const KNOWN_MS = 10 * MINUTE;
+
+export type AccountOf = (projectId: string) => Promise<string>;
+
+/** The ID of a project's account, at most `KNOWN_MS` old; for a missing project, the project's ID. */
+export function createAccountOf(prisma: Pick<PrismaClient, 'project'>): AccountOf {
+  const known = new LRUCache<string, string>({ max: PROJECTS_MAX, ttl: KNOWN_MS });
+  return async (id) => {
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const project = await prisma.project.findUnique({ where: { id }, select: { accountId: true } });
+    if (project === null) return id;
+    known.set(id, project.accountId);
+    return project.accountId;
+  };
 }

@@ -54,7 +54,7 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
     },
     /** Without processes that last reported over an hour ago, or were refused over 15 minutes ago. */
     async load() {
-      const [{ now } = { now: new Date() }] = await prisma.$queryRaw<{ now: Date }[]>`SELECT now()`;
+      const [{ now }] = await prisma.$queryRaw<[{ now: Date }]>`SELECT now()`;
       const since = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
       const rows = await prisma.fleetProcess.findMany({
         where: { seenAt: { gt: since(60) }, NOT: { isRefused: true, seenAt: { lt: since(15) } } },
@@ -95,7 +95,7 @@ async function register(
   await tx.$executeRaw`
     DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'
       OR (is_refused AND role = ${process.role} AND host = ${process.host})`;
-  const [{ at } = { at: new Date() }] = await tx.$queryRaw<{ at: Date }[]>`SELECT now() AS at`;
+  const [{ at }] = await tx.$queryRaw<[{ at: Date }]>`SELECT now() AS at`;
   const others = await running(tx, goneMs);
   const stored = await tx.sharedSettings.findUnique({ where });
   const current = others.length === 0 ? {} : settingsIn(stored?.settings);

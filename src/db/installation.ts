@@ -2,7 +2,7 @@
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import { type QueueName, queueNames, sweepQueues } from '../core/operations/jobs.ts';
-import { servedInSql } from './domains/status-list.ts';
+import { servedInSql } from './domains/domain-row.ts';
 import { sweeps } from './domains/sweeps.ts';
 import { repairKinds } from './domains/waiting.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';

@@ -6,8 +6,8 @@ import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
-import { type DomainDetails, details } from './domains/domain-details.ts';
-import { servedInSql } from './domains/status-list.ts';
+import { type DomainDetails, details } from './domains/domain-list.ts';
+import { servedInSql } from './domains/domain-row.ts';
 import { type SweepName, sweeps } from './domains/sweeps.ts';
 import type { PrismaClient } from './generated/client.ts';
 

@@ -3,11 +3,23 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
-import { countConnections, listenFault } from '../net/connections.ts';
-import { limitedLog } from '../ops/limited-log.ts';
+import { trustedProxies } from '../net/client-address.ts';
+import {
+  countConnections,
+  descriptorLimit,
+  listenFault,
+  shareDescriptors,
+} from '../net/connections.ts';
+import { limitedLog } from '../ops/log.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
 import type { EdgeLog, EdgeService } from './edge-service.ts';
+import {
+  createRequestLimit,
+  type EdgeLimits,
+  edgeLimits,
+  type RequestLimitRules,
+} from './limits.ts';
 import { type EdgeListener, gatewayListener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
 import {
@@ -22,15 +34,17 @@ import {
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
-import { createRequestLimit } from './request-limit.ts';
+import { type UpstreamReach, upstreamReach } from './proxy/upstream.ts';
 import { createRoutes, type Routes } from './routes/routes.ts';
-import { type EdgeRules, edgeRulesOf } from './rules.ts';
-import { createLoadCertificate } from './tls/certificates.ts';
 import { createPreparation, type ReadySites } from './tls/prepare.ts';
-import { createTlsServers, TLS_SERVERS_MAX } from './tls/secure-contexts.ts';
-import { createTicketKeys } from './tls/ticket-keys.ts';
+import {
+  createLoadCertificate,
+  createTicketKeys,
+  createTlsServers,
+  TLS_SERVERS_MAX,
+} from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
-import { createVisitorLimits } from './visitor-limits.ts';
+import { createVisitorLimits, type VisitorRules } from './visitor-limits.ts';
 
 /** `gatewayPort`: the port for Caddy, which then owns the other two. */
 export type EdgePorts = {
@@ -242,4 +256,39 @@ function open(
   return listener.listen(host, port).catch((cause: unknown) => {
     throw listenFault(variable, host, port, cause);
   });
+}
+
+// Limits and allowed addresses of the edge, from the configuration.
+
+export type EdgeRules = {
+  readonly visitors: VisitorRules;
+  readonly requests: RequestLimitRules;
+  readonly reach: UpstreamReach;
+  readonly limits: EdgeLimits;
+};
+
+/** For both ports together: about 50 KB each, including the handshake. */
+const CONNECTIONS_MAX = 20_000;
+
+function edgeRulesOf({
+  config,
+  ownAddresses,
+}: Pick<EdgeService, 'config' | 'ownAddresses'>): EdgeRules {
+  const { api, edge } = config;
+  const descriptors = shareDescriptors(descriptorLimit());
+  return {
+    visitors: {
+      connections: Math.min(CONNECTIONS_MAX, descriptors.visitors),
+      connectionsPerAddress: edge.connectionsPerAddress,
+      handshakesPerSecond: edge.handshakesPerSecond,
+      handshakesPerSecondAndAddress: edge.handshakesPerAddress,
+      isTrusted: trustedProxies(api.trustedProxies),
+    },
+    requests: {
+      total: Math.min(edge.requests, descriptors.upstreams),
+      perProject: edge.requestsPerProject,
+    },
+    reach: upstreamReach(config, ownAddresses),
+    limits: edgeLimits,
+  };
 }

@@ -1,3 +1,5 @@
+import { createKeyedCount } from '../net/keyed-count.ts';
+
 /** Limits for slow or silent peers, in milliseconds unless stated otherwise. */
 export type EdgeLimits = {
   /** For the ClientHello, and again for the rest of the handshake. */
@@ -54,3 +56,26 @@ export const edgeLimits: EdgeLimits = {
   routePatienceMs: 1_500,
   routeRetryMs: 1_000,
 };
+
+// Limits concurrent requests to deploys. Each uses its own connection.
+
+export type RequestLimitRules = {
+  readonly total: number;
+  readonly perProject: number;
+};
+
+export type RequestLimit = {
+  /** Returns an idempotent release function, or the limit that is reached. */
+  readonly admit: (projectId: string) => (() => void) | 'project' | 'total';
+};
+
+/** Counts for one process. Checks the project's limit first. */
+export function createRequestLimit({ total, perProject }: RequestLimitRules): RequestLimit {
+  const requests = createKeyedCount({ total, perKey: perProject });
+  return {
+    admit(projectId) {
+      const admitted = requests.admit(projectId);
+      return admitted === 'key' ? 'project' : admitted;
+    },
+  };
+}

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeLog, EdgeService } from './edge-service.ts';
+import type { RequestLimit } from './limits.ts';
 import type { OpenConnections, VisitorConnection } from './open-connections.ts';
 import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import type { UpstreamProxy } from './proxy/proxy.ts';
-import type { RequestLimit } from './request-limit.ts';
 import {
   canonicalHostname,
   followRedirect,

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
 import { countConnections } from '../net/connections.ts';
 import { createTokenBuckets } from '../net/token-buckets.ts';
-import { createMinuteLog } from '../ops/limited-log.ts';
+import { createMinuteLog } from '../ops/log.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 
 export type VisitorRules = {

@@ -4,7 +4,7 @@
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config/config.ts';
-import { createSingleFlight } from './single-flight.ts';
+import { createSingleFlight } from './load-once.ts';
 
 /** Without those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;

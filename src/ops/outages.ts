@@ -17,7 +17,7 @@ type OngoingOutage = { readonly since: number; loggedAt: number };
 
 /**
  * One line when a dependency stops answering, one a minute while it does not, and one when it
- * answers again. outage-lines.ts demotes what other parts log because of it.
+ * answers again. log.ts demotes what other parts log because of it.
  */
 export function createOutageLog(
   log: Pick<Logger, 'warn' | 'info'>,

@@ -1,4 +1,4 @@
-/** bull-board without a web framework. src/dashboard/queues.ts handles authorization. */
+/** bull-board without a web framework. src/dashboard/dashboard.ts handles authorization. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type {
@@ -10,8 +10,7 @@ import type {
 } from '@bull-board/api/typings/app';
 import FindMyWay, { type HTTPMethod } from 'find-my-way';
 import { queueNames } from '../core/operations/jobs.ts';
-import type { SeenQueues } from '../queue/queues.ts';
-import type { AnyQueue } from '../queue/seen-job.ts';
+import type { AnyQueue, SeenQueues } from '../queue/queues.ts';
 
 type BoardCall = {
   readonly method: string;

@@ -2,8 +2,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Config } from '../config/config.ts';
-import { rolesOf } from '../config/roles.ts';
+import { type Config, rolesOf } from '../config/config.ts';
 import { buildVersion } from '../config/root-folder.ts';
 import { NOT_SET, queueState, type SharedSettings } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';

@@ -1,10 +1,14 @@
 /** Metrics and readiness of a process from its first moment. */
-
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
-import { rolesOf } from '../config/roles.ts';
+import { type Config, rolesOf } from '../config/config.ts';
 import { queueNames } from '../core/operations/jobs.ts';
 import { readInstallation } from '../db/installation.ts';
+import { createIsMetricsToken, unauthorized } from '../http/keys/auth.ts';
+import type { Api, RawRequest } from '../http/pipeline/api.ts';
+import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
+import { render } from '../http/pipeline/render.ts';
+import { traceOf } from '../http/pipeline/trace.ts';
+import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
@@ -14,7 +18,6 @@ import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from '../service/authorities.ts';
 import { loadFleet } from '../service/fleet.ts';
 import type { Service } from '../service/service.ts';
-import { createOpsApi } from './ops-api.ts';
 
 type WatchedParts = Pick<Service, 'authorities' | 'backend' | 'config' | 'database' | 'queues'>;
 
@@ -99,4 +102,44 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
 async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueCounts>>> {
   const counted = queueNames.map(async (name) => [name, await queues.counts(name)] as const);
   return Object.fromEntries(await Promise.all(counted));
+}
+
+/** No keys or rate limits: the operator chose its address. Never rejects. */
+function createOpsApi(
+  { metrics: { token } }: Pick<Config, 'metrics'>,
+  metrics: Pick<Metrics, 'text'>,
+  readiness: ReadReadiness,
+): Api {
+  const isToken = createIsMetricsToken(token);
+
+  async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {
+    const { authorization } = headers;
+    if (token === undefined || isToken(authorization)) return metricsAnswer(metrics.text);
+    return unauthorized({ kind: authorization === undefined ? 'missing' : 'unknown' });
+  }
+
+  const paths: Readonly<Record<string, (raw: RawRequest) => Promise<ApiResponse>>> = {
+    '/healthz': async () => ({ status: 200, body: { status: 'alive' } }),
+    '/readyz': async () => readinessAnswer(await readiness()),
+    '/metrics': showMetrics,
+  };
+
+  async function answer(raw: RawRequest): Promise<ApiResponse> {
+    const [path = ''] = raw.target.split('?');
+    const show = Object.hasOwn(paths, path) ? paths[path] : undefined;
+    if (raw.refusal) return raw.refusal;
+    if (show === undefined) return refuse('not_found');
+    if (raw.method === 'GET' || raw.method === 'HEAD') return show(raw);
+    return refuse('method_not_allowed', undefined, { allow: 'GET, HEAD' });
+  }
+
+  const isSecret = () => true; // no request header is used here
+  return {
+    async handle(raw) {
+      const trace = traceOf({}, isSecret);
+      const answered = await answer(raw).catch(() => refuse('internal_error'));
+      return render(answered, raw, trace, {});
+    },
+    reject: (refusal) => render(refusal, { method: 'GET', headers: {} }, traceOf({}, isSecret), {}),
+  };
 }

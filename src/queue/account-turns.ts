@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { QueueName } from '../core/operations/jobs.ts';
 import { SECOND } from '../core/time.ts';
-import type { AccountOf } from '../db/account-of.ts';
+import type { AccountOf } from '../db/accounts.ts';
 
 /** The last place. After a burst, an account lets others go first for at most an hour. */
 const PLACES = 3_600;

@@ -1,12 +1,21 @@
 /** The producers' side of the queues. Workers are created in workers/start.ts. */
-
-import { type Job, type JobType, Queue } from 'bullmq';
+import { type IQueueBackend, type Job, type JobType, Queue } from 'bullmq';
 import { chunksOf } from '../core/chunks.ts';
-import { type AnyJob, type JobOf, jobId, type QueueName } from '../core/operations/jobs.ts';
-import type { AccountOf } from '../db/account-of.ts';
+import {
+  type AnyJob,
+  type DomainJob,
+  type DomainQueue,
+  domainQueues,
+  type FollowUpState,
+  followUps,
+  type JobOf,
+  jobId,
+  type QueueName,
+} from '../core/operations/jobs.ts';
+import type { AccountOf } from '../db/accounts.ts';
+import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import { createAccountTurns, laterTurn } from './account-turns.ts';
-import type { QueueBackend } from './backend.ts';
-import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
+import type { NoConnection, QueueBackend } from './backend.ts';
 
 type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
@@ -264,4 +273,106 @@ async function promote(queue: AnyQueue, id: string): Promise<boolean> {
     if (await job.isDelayed()) throw error; // otherwise it became due in between
     return false;
   }
+}
+
+export type AnyQueue = Queue<
+  unknown,
+  unknown,
+  string,
+  unknown,
+  unknown,
+  string,
+  IQueueBackend,
+  NoConnection
+>;
+
+/** A snapshot. `unknown`: its state changed during the read. */
+export type SeenJob = {
+  readonly state: 'active' | 'waiting' | 'delayed' | 'completed' | 'failed' | 'unknown';
+  readonly attempts: number;
+  /** When a delayed job runs; null for any other. */
+  readonly runAt: Date | null;
+  /** Why it failed permanently; null for any other. */
+  readonly failedReason: string | null;
+  /** One line per recent attempt, newest first, at most LINES. */
+  readonly log: readonly string[];
+};
+
+const LINES = 50;
+
+/** Null for a missing job. Takes several commands, so use it for one job at a time. */
+async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | null> {
+  const job = await queue.getJob(id);
+  if (job === undefined) return null;
+  const state = stateOf(await job.getState());
+  const { logs } = await queue.getJobLogs(id, 0, LINES - 1, false);
+  return {
+    state,
+    attempts: job.attemptsStarted,
+    runAt: state === 'delayed' ? new Date(dueOf(job)) : null,
+    failedReason: state === 'failed' ? (job.failedReason ?? null) : null,
+    log: logs,
+  };
+}
+
+/** When a delayed job is due, in ms since 1970 (UTC). */
+function dueOf({ delay, processedOn, timestamp }: Job): number {
+  return (processedOn ?? timestamp) + delay;
+}
+
+function stateOf(state: Awaited<ReturnType<Job['getState']>>): SeenJob['state'] {
+  switch (state) {
+    case 'active':
+    case 'delayed':
+    case 'completed':
+    case 'failed':
+      return state;
+    case 'waiting':
+    case 'prioritized':
+    case 'waiting-children':
+      return 'waiting';
+    default:
+      return 'unknown'; // it changed in between
+  }
+}
+
+// The jobs of one domain.
+
+/** The jobs of a domain in its state. Idempotent. Rejects while the queue is unavailable. */
+export async function addFollowUps(
+  queues: Pick<Queues, 'enqueue'>,
+  domain: FollowUpState & {
+    readonly id: string;
+    readonly epoch: number;
+    readonly projectId: string;
+  },
+): Promise<void> {
+  const job = { domainId: domain.id, epoch: domain.epoch };
+  const { projectId } = domain;
+  for (const { queue, runAt } of followUps(domain)) {
+    await queues.enqueue(queue, [{ job, runAt, projectId }]);
+  }
+}
+
+/** An active job changes nothing, since its epoch is over. */
+export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
+  for (const name of domainQueues) await queues.remove(name, job);
+}
+
+/** Resolves once the job is due. Rejects if the queue or the database is down. Idempotent. */
+export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
+
+/** A quarantined job runs once more; its next fault quarantines it again, for longer. */
+export function createBringNow(deps: {
+  readonly queues: Pick<Queues, 'ensure' | 'promote'>;
+  readonly quarantine: Pick<QuarantineStore, 'endAt'>;
+  now(): Date;
+}): BringNow {
+  return async (queue, job) => {
+    const runAt = deps.now();
+    // First, since otherwise the reconciler would remove the job as quarantined.
+    const wasQuarantined = await deps.quarantine.endAt(queue, jobId(job), runAt);
+    await deps.queues.ensure(queue, [{ job, runAt, ...(wasQuarantined && { probation: true }) }]);
+    await deps.queues.promote(queue, job);
+  };
 }

@@ -9,7 +9,7 @@ import { createStreams } from '../http/routes/streams.ts';
 import { listenHttp } from '../http/socket/server.ts';
 import { defaultConnectionLimits, descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import type { Closing } from '../service/closing.ts';
+import type { Closing } from '../service/opened.ts';
 import type { Service } from '../service/service.ts';
 
 /** What the process has beside the service. */

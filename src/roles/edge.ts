@@ -1,7 +1,7 @@
 import { listenForRouteNotifications } from '../db/domains/route-notifications.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { isLoopback } from '../net/client-address.ts';
-import type { Closing } from '../service/closing.ts';
+import type { Closing } from '../service/opened.ts';
 import type { Service } from '../service/service.ts';
 
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };

@@ -1,5 +1,5 @@
 import { startWorkers } from '../../workers/start.ts';
-import type { Closing } from '../service/closing.ts';
+import type { Closing } from '../service/opened.ts';
 import type { Service } from '../service/service.ts';
 
 /** Adds their shutdown to `closings`. */

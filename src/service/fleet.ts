@@ -1,5 +1,4 @@
-import type { Config } from '../config/config.ts';
-import { rolesOf } from '../config/roles.ts';
+import { type Config, rolesOf } from '../config/config.ts';
 import { BEAT_MS, countFleet, GONE_MS, seeFleet } from '../core/operations/fleet.ts';
 import { SECOND, scaledMs } from '../core/time.ts';
 import { createFleetStore } from '../db/fleet.ts';

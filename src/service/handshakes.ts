@@ -1,8 +1,15 @@
 /** Connections to the addresses of a customer's name. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { HTTPS_PORT } from '../certificates/authorities/configured.ts';
-import { reachRules } from '../certificates/reach/examine-reach.ts';
-import { probeAddresses } from '../certificates/reach/probe-addresses.ts';
+import type { ExternalAuthority } from '../certificates/authorities/external.ts';
+import { probeAddresses } from '../certificates/reach/challenge-path.ts';
+import {
+  createExamineReach,
+  type ExamineReach,
+  type OrderLimits,
+  type ReachReport,
+  reachRules,
+} from '../certificates/reach/examine-reach.ts';
 import type { Probes } from '../certificates/served/probe.ts';
 import {
   createRecordServedCertificate,
@@ -12,6 +19,7 @@ import type { Config } from '../config/config.ts';
 import type { Probe } from '../core/certificates/escalation.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import type { Database } from '../db/engine/client.ts';
+import type { CertificateStore } from '../db/issuance/certificates.ts';
 import type { Observer } from '../dns/observe/observe.ts';
 
 export type Handshakes = {
@@ -69,4 +77,43 @@ function recordServedWith({ config, database, observer, now }: Around): RecordSe
 function visitorsPort({ edge, storage }: Pick<Config, 'edge' | 'storage'>): number {
   const listening = storage.kind === 'embedded' && edge.httpsPort !== 0 ? edge.httpsPort : null;
   return edge.publicHttpsPort ?? listening ?? HTTPS_PORT;
+}
+
+/** `domainId`: null if the name is not attached. Takes up to 10 s. Network failures do not reject it, but an unreadable CA file does. */
+export type ExamineReachOf = (hostname: string, domainId: string | null) => Promise<ReachReport>;
+
+type ExaminerParts = {
+  readonly certificates: Pick<CertificateStore, 'loadWork'>;
+  readonly config: Config;
+  readonly external: ExternalAuthority | null;
+  readonly observer: Observer;
+  readonly probes: Probes;
+  readonly now: () => Date;
+};
+
+export function reachExaminer(around: ExaminerParts): ExamineReachOf {
+  const { config, observer, probes, external } = around;
+  let examine: ExamineReach | undefined;
+  return async (hostname, domainId) => {
+    // An external edge answers challenges itself, and orders from another CA.
+    examine ??= createExamineReach({
+      config,
+      lookupAddresses: observer.lookupAddresses,
+      probes: external === null ? probes : null,
+      isAuthorityKnown: external === null,
+    });
+    return examine(hostname, domainId === null ? null : await findLimits(around, domainId));
+  };
+}
+
+async function findLimits(
+  { certificates, now }: ExaminerParts,
+  domainId: string,
+): Promise<OrderLimits | null> {
+  const work = await certificates.loadWork(domainId, now());
+  if (work === undefined) return null;
+  const { budgetWaits: waits, lastProblem, recentRefusals, usable } = work;
+  const authority = recentRefusals[0]?.authority ?? null;
+  const refused = lastProblem && { ...lastProblem, authority };
+  return { hasCertificate: usable !== null, waits, refused };
 }

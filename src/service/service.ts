@@ -1,11 +1,13 @@
 /** What the roles of a process share, built once and connected. */
-
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CertificateAuthorities } from '../certificates/authorities/authority.ts';
 import { composeAuthorities, composeExternal } from '../certificates/authorities/configured.ts';
 import type { ExternalAuthority } from '../certificates/authorities/external.ts';
 import { type AuthorityHealth, createAsk } from '../certificates/authorities/health.ts';
+import { reachAddresses } from '../certificates/reach/challenge-path.ts';
+import { reachRules } from '../certificates/reach/examine-reach.ts';
+import { observingProxies } from '../certificates/reach/observe-proxied.ts';
 import {
   answeringProbes,
   createProbes,
@@ -17,8 +19,24 @@ import {
   createSigningKeys,
   createTargets,
 } from '../certificates/vault/derived-secrets.ts';
+import type { Config } from '../config/config.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
-import { type AccountOf, createAccountOf } from '../db/account-of.ts';
+import {
+  type AccountOf,
+  type AccountStore,
+  createAccountOf,
+  createAccountStore,
+} from '../db/accounts.ts';
+import { type ApiKeyStore, createApiKeyStore } from '../db/api-keys.ts';
+import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
+import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
+import { createDeployStore, type DeployStore } from '../db/deploys.ts';
+import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
+import {
+  createDomainSettingsStore,
+  type DomainSettingsStore,
+} from '../db/domains/domain-settings.ts';
+import { createDomainStore, type DomainStore } from '../db/domains/domains.ts';
 import {
   createEdgeLookups,
   type EdgeLookups,
@@ -26,24 +44,30 @@ import {
 } from '../db/domains/edge-lookups.ts';
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueBySweep, type DueBySweep } from '../db/domains/sweeps.ts';
+import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
+import { createEventFeedStore, type EventFeedStore } from '../db/events.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
-import type { Observer } from '../dns/observe/observe.ts';
-import { createWire } from '../dns/wire/wire.ts';
+import { createPetStore, type PetStore } from '../db/pets.ts';
+import { createProjectStore, type ProjectStore } from '../db/projects.ts';
+import { createObserver, type Observer } from '../dns/observe/observe.ts';
+import { createWire, type Wire } from '../dns/wire/wire.ts';
+import { trustedProxies } from '../net/client-address.ts';
+import { createLookup, isOwn, isPublic } from '../net/destination.ts';
 import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
-import { type BringNow, createBringNow } from '../queue/domain-jobs.ts';
-import { openQueues, type SeenQueues } from '../queue/queues.ts';
-import type { Send } from '../webhooks/send.ts';
+import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
+import type { OrderCounters } from '../ops/metrics/work.ts';
+import { type BringNow, createBringNow, openQueues, type SeenQueues } from '../queue/queues.ts';
+import { createSender, type Send } from '../webhooks/send.ts';
 import { budgetsOf, buildHealth, caaAuthoritiesOf } from './authorities.ts';
-import { countOrders } from './count-orders.ts';
-import { buildHandshakes, type Handshakes } from './handshakes.ts';
-import { buildObserver } from './observer.ts';
+import {
+  buildHandshakes,
+  type ExamineReachOf,
+  type Handshakes,
+  reachExaminer,
+} from './handshakes.ts';
 import type { Opened } from './opened.ts';
-import { type ExamineReachOf, reachExaminer } from './reach.ts';
-import { createStores, type Stores } from './stores.ts';
-import { type CheckUpstream, upstreamChecker } from './upstream-checker.ts';
-import { webhookSender } from './webhook-sender.ts';
 
 /** Jobs, route handlers and pages take it as their first argument. */
 export type Service = Opened &
@@ -190,4 +214,128 @@ function composeLookups({ database, secrets }: Opened) {
   const probes = createProbes(secrets.probe);
   const stored = createEdgeLookups({ prisma: database.prisma, pool: edgePool });
   return { edgePool, probes, lookups: answeringProbes(stored, probes) };
+}
+
+/** `issued` and `refused` once each, even if several runs share the order. */
+export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
+  return {
+    ...store,
+    async store(domain, certificateId, issued, at) {
+      const isStored = await store.store(domain, certificateId, issued, at);
+      const { state } = domain;
+      const waitedMs =
+        state.status === 'verified' ? at.getTime() - state.verifiedAt.getTime() : null;
+      if (isStored) count.issued(waitedMs === null ? null : Math.max(0, waitedMs) / 1_000);
+      return isStored;
+    },
+    async refuse(...refusal) {
+      const refused = await store.refuse(...refusal);
+      if (refused.hasEnded) count.refused();
+      return refused;
+    },
+    async setBack(...setback) {
+      await store.setBack(...setback);
+      count.setBack();
+    },
+  };
+}
+
+// The DNS observer, which also asks proxies in front of a name.
+
+/** For all addresses of a proxy together. */
+const PROXY_MS = 5_000;
+/** A hostile proxy must not cause many DNS queries; the name itself is known. */
+const REDIRECTED_NAMES_MAX = 2;
+
+/** An external edge answers challenges itself, and no proxy passes tls-alpn-01 on. */
+function buildObserver({ config, metrics }: Opened, wire: Wire, probes: Probes): Observer {
+  const observer = createObserver({
+    wire,
+    config: config.dns,
+    platformAddresses: config.platform.addresses,
+    ...(metrics && { count: metrics.question }),
+  });
+  if (config.certificates.source === 'external' || config.acme.challenge !== 'http-01') {
+    return observer;
+  }
+  const rules = reachRules(config, observer.lookupAddresses, probes);
+  return observingProxies(observer, (hostname, addresses) => {
+    const known = new Map([[hostname, Promise.resolve(addresses)]]);
+    const lookupAddresses = (name: string): Promise<readonly string[]> => {
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      if (known.size > REDIRECTED_NAMES_MAX) return Promise.resolve([]);
+      const query = observer.lookupAddresses(name);
+      known.set(name, query);
+      return query;
+    };
+    const signal = AbortSignal.timeout(PROXY_MS);
+    return reachAddresses({ ...rules, lookupAddresses, signal }, hostname, addresses, ['http']);
+  });
+}
+
+type Around = { readonly config: Config; readonly ownAddresses: OwnAddresses };
+
+type CheckUpstream = (upstream: string) => Promise<UpstreamCheck>;
+
+/** Accepts every address behind an external edge, which can reach addresses that ours does not. */
+function upstreamChecker({
+  config: { certificates, dns, upstreams },
+  ownAddresses,
+}: Around): CheckUpstream {
+  if (certificates.source === 'external') return async () => ({ kind: 'accepted', warnings: [] });
+  const isNamed = trustedProxies(upstreams.networks);
+  const lookup = createLookup(dns.servers);
+  return (upstream) => checkUpstream({ lookup, isNamed, ownAddresses }, upstream);
+}
+
+// The stores that need only the database.
+
+export type Stores = {
+  readonly accounts: AccountStore;
+  readonly apiKeys: ApiKeyStore;
+  readonly checks: CheckStore;
+  readonly deliveries: DeliveryStore;
+  readonly deploys: DeployStore;
+  readonly domains: DomainStore;
+  readonly events: EventFeedStore;
+  readonly pets: PetStore;
+  readonly projects: ProjectStore;
+  readonly domainSettings: DomainSettingsStore;
+  readonly waiting: WaitingStore;
+  readonly webhooks: WebhookStore;
+};
+
+function createStores({ config, database }: Pick<Opened, 'config' | 'database'>): Stores {
+  const { prisma } = database;
+  // Embedded storage runs one statement at a time.
+  const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
+  return {
+    accounts: createAccountStore(prisma),
+    apiKeys: createApiKeyStore(prisma),
+    checks: createCheckStore(database),
+    deliveries: createDeliveryStore(prisma),
+    deploys: createDeployStore(prisma),
+    domains: createDomainStore(prisma),
+    events: createEventFeedStore(database),
+    pets: createPetStore(database, { concurrency }),
+    projects: createProjectStore(prisma),
+    domainSettings: createDomainSettingsStore(prisma),
+    waiting: createWaitingStore(prisma),
+    webhooks: createWebhookStore(prisma),
+  };
+}
+
+type SenderParts = { readonly config: Config; readonly ownAddresses: OwnAddresses };
+
+/** Never connects to this installation or to private addresses, except in test labs. */
+export function webhookSender({ config, ownAddresses }: SenderParts): Send {
+  const { dns, webhooks } = config;
+  const common = { allowPrivate: webhooks.allowPrivate, lookup: createLookup(dns.servers) };
+  if (webhooks.allowPrivate) return createSender({ ...common, isAllowed: () => true });
+  return async (outgoing) => {
+    const own = await ownAddresses();
+    const isAllowed = (address: string) => isPublic(address) && !isOwn(address, own);
+    return createSender({ ...common, isAllowed })(outgoing);
+  };
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Access, accessTo, wholeInstallation } from '../../src/core/access.ts';
 import { findAttached } from '../../src/db/domains/domains.ts';
-import type { Stores } from '../../src/service/stores.ts';
+import type { Stores } from '../../src/service/service.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { leaksTo } from './leaks.ts';
 import { storedOf } from './stored.ts';

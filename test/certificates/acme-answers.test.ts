@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAcmeAuthority } from '../../src/certificates/acme/acme-authority.ts';
-import { nextPollMs } from '../../src/certificates/acme/pacer.ts';
+import { createAcmeAuthority, nextPollMs } from '../../src/certificates/acme/acme-authority.ts';
 import { retryAfterOf, toProblem } from '../../src/certificates/acme/problems.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';

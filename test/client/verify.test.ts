@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { InvalidMessage, verifyRequest, verifyWebhook } from '../../packages/client/src/index.ts';
-import { createSign } from '../../src/edge/proxy/signature.ts';
+import { createSign } from '../../src/edge/proxy/upstream.ts';
 import { signatureHeaders } from '../../src/webhooks/message.ts';
 
 const at = new Date('2026-11-20T12:00:00Z');

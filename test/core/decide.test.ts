@@ -3,7 +3,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { drawOf, servedTimes } from '../../src/core/certificates/renewal.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import type { DomainChange } from '../../src/core/life/change.ts';
+import type { DomainChange } from '../../src/core/life/check.ts';
 import {
   type DecidedDomain,
   type DomainOccurrence,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureReason } from '../../src/core/operations/failure-reason.ts';
+import { failureReason } from '../../src/core/operations/quarantine.ts';
 
 describe('the reason shown to an operator', () => {
   it.each([

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { type FleetProcess, GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
 import {
   type OperatorTaskCode,
+  operatorTasksOf,
   secondsInWords,
   type Vitals,
-} from '../../src/core/operations/operator-task.ts';
-import { operatorTasksOf } from '../../src/core/operations/operator-tasks.ts';
+} from '../../src/core/operations/operator-tasks.ts';
 import { at, local, self, settings, worker } from './support/sample-fleet.ts';
 
 const onTime: Vitals['overdueSeconds'] = {

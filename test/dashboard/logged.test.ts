@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withDashboard } from '../../src/dashboard/dashboard.ts';
-import { answerQueues } from '../../src/dashboard/queues.ts';
+import { answerQueues, withDashboard } from '../../src/dashboard/dashboard.ts';
 import type { QueueBoard } from '../../src/ops/queue-dashboard.ts';
 import { plainService } from '../support/plain-service.ts';
 import { API_KEY, type RunningDashboard, startDashboard } from './support/dashboard.ts';

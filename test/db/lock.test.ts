@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lockDirectory } from '../../src/db/engine/embedded/lock.ts';
+import { lockDirectory } from '../../src/db/engine/embedded/stream.ts';
 
 let directory: string;
 let file: string;

@@ -7,7 +7,7 @@ import {
   closed,
   createCircuits,
   type QueryOutcome,
-} from '../../src/dns/servers/circuit-breaker.ts';
+} from '../../src/dns/servers/throttle.ts';
 
 const NOW = 1_000_000;
 const silentFor = (timeouts: number): Circuit => ({ kind: 'closed', timeouts });

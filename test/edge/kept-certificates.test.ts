@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keepCertificates } from '../../src/edge/tls/certificates.ts';
+import { keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,8 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keepCertificates } from '../../src/edge/tls/certificates.ts';
-import { createTlsServers } from '../../src/edge/tls/secure-contexts.ts';
+import { createTlsServers, keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';

@@ -10,7 +10,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ProbeRules, probeAddresses } from '../../src/certificates/reach/probe-addresses.ts';
+import { type ProbeRules, probeAddresses } from '../../src/certificates/reach/challenge-path.ts';
 import { answeringProbes, createProbes } from '../../src/certificates/served/probe.ts';
 import { showsProof } from '../../src/certificates/served/proof-certificate.ts';
 import { reservedRange } from '../../src/core/names/reserved-addresses.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY } from '../../src/core/time.ts';
-import { createSign } from '../../src/edge/proxy/signature.ts';
+import { createSign } from '../../src/edge/proxy/upstream.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';

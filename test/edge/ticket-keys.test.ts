@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR } from '../../src/core/time.ts';
-import { createTicketKeys } from '../../src/edge/tls/ticket-keys.ts';
+import { createTicketKeys } from '../../src/edge/tls/secure-contexts.ts';
 
 describe('Session ticket keys', () => {
   const secret = new Uint8Array(32);

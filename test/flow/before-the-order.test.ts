@@ -41,7 +41,7 @@ type Case = { readonly cause: string; readonly summary: string; readonly evidenc
 /** The open escalation once `isWanted` accepts it. */
 function theCase(client: Client, isWanted: (one: Case) => boolean) {
   return until('the escalation', async () => {
-    const cases = (await client.call('GET', '/v1/escalations?status=open')).body as Case[]; // docs/run/operators-api.md
+    const cases = (await client.call('GET', '/v1/escalations?status=open')).body as Case[];
     return cases.find(isWanted);
   });
 }

@@ -49,7 +49,7 @@ async function get(path: string): Promise<unknown> {
 async function shown(life: FakeTime) {
   const { projectId, hostname } = await life.row();
   const domain = `/v1/projects/${projectId}/domains/${hostname}`;
-  const cases = (await get('/v1/escalations')) as Record<string, unknown>[]; // docs/run/operators-api.md
+  const cases = (await get('/v1/escalations')) as Record<string, unknown>[];
   const events = (await get(`${domain}/timeline`)) as { type: string; data: unknown }[];
   return {
     cases: cases.filter((one) => one['hostname'] === hostname),

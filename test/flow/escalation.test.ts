@@ -52,7 +52,7 @@ type Shown = {
 };
 
 async function cases({ client }: Pick<Service, 'client'>): Promise<readonly Shown[]> {
-  return (await client.call('GET', '/v1/escalations')).body as Shown[]; // docs/run/operators-api.md
+  return (await client.call('GET', '/v1/escalations')).body as Shown[];
 }
 
 /** The check right before the order was right. */

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { forgetJobs } from '../../src/queue/domain-jobs.ts';
+import { forgetJobs } from '../../src/queue/queues.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, type OneOfMany, stories } from '../support/many-domains.ts';

@@ -4,8 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createTransport } from '../../src/certificates/acme/transport.ts';
-import type { ReachReport } from '../../src/certificates/reach/examine-reach.ts';
-import { knownStatusPage, readStatusPage } from '../../src/certificates/reach/status-page.ts';
+import {
+  knownStatusPage,
+  type ReachReport,
+  readStatusPage,
+} from '../../src/certificates/reach/examine-reach.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { signpost as cli } from '../cli/cli.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DomainDetails } from '../../src/db/domains/domain-details.ts';
+import type { DomainDetails } from '../../src/db/domains/domain-list.ts';
 import { forgetEpoch, runNow, wakeDomain } from '../../src/http/routes/after-commit.ts';
 import { plainService } from '../support/plain-service.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { buildDocument } from '../../src/http/openapi/document.ts';
 import { verbs } from '../../src/http/openapi/model.ts';
-import { createCors } from '../../src/http/pipeline/cors.ts';
+import { createCors } from '../../src/http/pipeline/api.ts';
 import { everyRoute } from '../support/every-route.ts';
 
 /** Of all responses in the OpenAPI document, in lower case. */

@@ -3,7 +3,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import type { Webhook } from '../../src/core/records.ts';
-import { createSendTest } from '../../src/http/routes/send-test.ts';
+import { createSendTest } from '../../src/http/routes/webhook-deliveries.ts';
 import { mintSecret } from '../../src/webhooks/message.ts';
 import type { Send } from '../../src/webhooks/send.ts';
 import { noon } from '../support/builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSingleFlight } from '../../src/net/single-flight.ts';
+import { createSingleFlight } from '../../src/net/load-once.ts';
 
 describe('concurrent calls with one key', () => {
   it('share one run, and the next call starts another', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
-import { countOrders } from '../../src/service/count-orders.ts';
-import { countedCheckOf, type SavedCheck } from '../../workers/checks/counted-check.ts';
+import { countOrders } from '../../src/service/service.ts';
+import { countedCheckOf, type SavedCheck } from '../../workers/checks/save-check.ts';
 import { aChange, aDomain, later, noon } from '../support/builders.ts';
 
 const stayed = aChange();

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { limitedLog } from '../../src/ops/limited-log.ts';
+import { limitedLog } from '../../src/ops/log.ts';
 import { until } from '../support/world.ts';
 
 function setUp(everyMs: number) {

@@ -1,8 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MINUTE, SECOND } from '../../src/core/time.ts';
-import { logOptions } from '../../src/ops/log.ts';
-import { HOLD_MS } from '../../src/ops/outage-lines.ts';
+import { HOLD_MS, logOptions } from '../../src/ops/log.ts';
 import { createOutageLog } from '../../src/ops/outages.ts';
 
 const storage = {

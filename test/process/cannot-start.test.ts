@@ -6,7 +6,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { startProblem } from '../../src/process/start-problem.ts';
+import { startProblem } from '../../src/process/welcome.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';

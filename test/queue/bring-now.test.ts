@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createBringNow } from '../../src/queue/domain-jobs.ts';
-import type { WantedJob } from '../../src/queue/queues.ts';
+import { createBringNow, type WantedJob } from '../../src/queue/queues.ts';
 import { noon } from '../support/builders.ts';
 
 const job = { domainId: randomUUID(), epoch: 3 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { createAccountOf } from '../../src/db/account-of.ts';
+import { createAccountOf } from '../../src/db/accounts.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';

@@ -3,7 +3,7 @@ import { DelayedError, type IQueueBackend, type Job, type JobProgress, Worker } 
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DomainJob, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
-import { createAccountOf } from '../../src/db/account-of.ts';
+import { createAccountOf } from '../../src/db/accounts.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';

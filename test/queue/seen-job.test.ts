@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jobId } from '../../src/core/operations/jobs.ts';
-import { createAccountOf } from '../../src/db/account-of.ts';
+import { createAccountOf } from '../../src/db/accounts.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DAY, HOUR } from '../../src/core/time.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { addFollowUps } from '../../src/queue/domain-jobs.ts';
+import { addFollowUps } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { closeAfterEach } from '../support/closings.ts';

@@ -2,8 +2,7 @@
 
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
-import type { DomainChange } from '../../src/core/life/change.ts';
-import type { CheckResult } from '../../src/core/life/check.ts';
+import type { CheckResult, DomainChange } from '../../src/core/life/check.ts';
 import { decide } from '../../src/core/life/decide.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';

@@ -20,8 +20,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/time.ts';
 import { buildDocument } from '../../src/http/openapi/document.ts';
 import { errors } from '../../src/http/pipeline/errors.ts';
 import { createInstallationMetrics } from '../../src/ops/metrics/installation.ts';
-import { createProcessMetrics } from '../../src/ops/metrics/process.ts';
-import { createResolverHealth } from '../../src/ops/metrics/resolver-health.ts';
+import { createProcessMetrics, createResolverHealth } from '../../src/ops/metrics/metrics.ts';
 import {
   createDnsMetrics,
   createEdgeMetrics,

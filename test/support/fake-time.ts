@@ -20,7 +20,7 @@ import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
 import { escalateRenewals } from '../../workers/escalate-renewal.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
-import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import type { Unavailable } from '../../workers/orders/obtain.ts';
 import { recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import type { JobResult } from '../../workers/running/job.ts';

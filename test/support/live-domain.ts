@@ -1,7 +1,7 @@
 /** A live domain under a fake clock, and obstacles to its certificate. */
 import { expect } from 'vitest';
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
-import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import type { Unavailable } from '../../workers/orders/obtain.ts';
 import { certificateOf, type FakeTime, MINUTE, startLife } from './fake-time.ts';
 import type { StoredDomains } from './stored-domains.ts';
 

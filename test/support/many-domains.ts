@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { NoConnection } from '../../src/queue/backend.ts';
-import { addFollowUps } from '../../src/queue/domain-jobs.ts';
+import { addFollowUps } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { World } from './world.ts';
 

@@ -6,7 +6,7 @@ import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type AnyJob, jobId } from '../../src/core/operations/jobs.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import type { Unavailable } from '../../workers/orders/obtain.ts';
 import { noon } from './builders.ts';
 
 /** The levels that a test looks at. */

@@ -11,7 +11,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
-import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import type { Unavailable } from '../../workers/orders/obtain.ts';
 import { aDomain, later, noon } from '../support/builders.ts';
 import {
   namesOf,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Certificate } from '../../src/core/records.ts';
 import { DAY, MINUTE } from '../../src/core/time.ts';
-import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import type { Unavailable } from '../../workers/orders/obtain.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import { aDomain, aRefusal, later, noon } from '../support/builders.ts';
 import { type ServiceMembers, throwingLog } from '../support/plain-service.ts';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepFromSpinning } from '../../workers/running/spin-guard.ts';
+import { keepFromSpinning } from '../../workers/running/clock-guard.ts';
 
 class FakeWorker extends EventEmitter {
   pauses = 0;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startTimer } from '../../workers/running/timer.ts';
+import { startTimer } from '../../workers/running/clock-guard.ts';
 
 const log = pino({ level: 'silent' });
 

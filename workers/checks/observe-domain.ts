@@ -1,4 +1,5 @@
 import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
+import { type DiagnosisForAny, diagnoseForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, Observed } from '../../src/core/diagnosis/observation.ts';
 import { splitAtZone } from '../../src/core/names/zone.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -38,4 +39,15 @@ async function checkTargetOf(
 ) {
   const owner = await accountOf(projectId);
   return { hostname, target, apex: splitAtZone(hostname).apex, owner };
+}
+
+/** For every CA in use. `forbidden`: indexes of the CAs that CAA forbids. */
+export async function diagnoseDomain(
+  { caaAuthorities, config }: Pick<Service, 'caaAuthorities' | 'config'>,
+  { hostname, target }: LoadedDomain,
+  observation: Observation,
+): Promise<DiagnosisForAny> {
+  const authorities = await caaAuthorities();
+  const { allowPrivate } = config.dns;
+  return diagnoseForAny(observation, { hostname, target, authorities, allowPrivate });
 }

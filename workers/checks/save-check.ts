@@ -1,15 +1,17 @@
 /** The end of every check: decide, save, and create the jobs that follow. */
-import type { DomainChange } from '../../src/core/life/change.ts';
-import type { CheckResult } from '../../src/core/life/check.ts';
+
+import { type FindingOf, isOurTrouble } from '../../src/core/diagnosis/findings.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import type { CheckResult, CheckRules, DomainChange } from '../../src/core/life/check.ts';
 import { decide } from '../../src/core/life/decide.ts';
+import { zoneBelow } from '../../src/core/names/instructions.ts';
+import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../../src/core/names/proof.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../../src/db/issuance/escalations.ts';
-import { addFollowUps, forgetJobs } from '../../src/queue/domain-jobs.ts';
+import type { CountedCheck } from '../../src/ops/metrics/work.ts';
+import { addFollowUps, forgetJobs } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
-import { checkRules } from './check-rules.ts';
-import { countedCheckOf } from './counted-check.ts';
-import { resolveClaim } from './resolve-claim.ts';
 
 type Seen = Pick<CheckSave, 'domain' | 'observed' | 'provenAgainst'> & {
   /** Of a served domain whose certificate has expired. */
@@ -62,4 +64,90 @@ export async function enqueueFollowUps(
   const { status } = to;
   await addFollowUps(queues, { id, projectId, epoch, status, nextCheckAt, escalateAt });
   if (status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
+}
+
+export type SavedCheck = Pick<CheckSave, 'domain' | 'change' | 'at'> & Pick<CheckResult, 'verdict'>;
+
+/** What metrics derive from a check that a worker has saved. */
+export function countedCheckOf({ domain, change, at, verdict }: SavedCheck): CountedCheck {
+  const changed = change.events.find((event) => event.type === 'domain.findings_changed');
+  const isVerified = change.to.status === 'verified' && domain.state.status !== 'verified';
+  return {
+    verdict,
+    isOurTrouble: change.findings.some(isOurTrouble),
+    appeared: (changed?.appeared ?? []).map(({ code }) => code),
+    unseenSeconds: isVerified ? Math.max(0, (at.getTime() - lastSeen(domain)) / 1_000) : null,
+  };
+}
+
+/** The later of its last check and the start of the epoch. */
+function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
+  const since = state.status === 'pending' ? state.pendingSince.getTime() : 0;
+  return Math.max(since, lastCheckedAt?.getTime() ?? since);
+}
+
+// An apex that another project holds, or another account held: proves ownership, or names the record that would. Part of
+// saving a check (save-check.ts); reads the DNS, writes nothing.
+
+/** `held`: replaces the check's result. */
+type Claim =
+  | { readonly kind: 'proven' }
+  | {
+      readonly kind: 'held';
+      readonly result: {
+        readonly verdict: 'wrong';
+        readonly findings: readonly [FindingOf<'held_elsewhere'>];
+      };
+    };
+
+type Asking = Pick<Service, 'observer' | 'proofFor'>;
+
+/** What the save found. */
+type Holder = { readonly holderProjectId: string; readonly heldBefore?: true };
+
+/** Stores nothing. Never rejects on network failures. */
+async function resolveClaim(
+  service: Asking,
+  domain: LoadedDomain,
+  observation: Observation,
+  { holderProjectId, heldBefore }: Holder,
+): Promise<Claim> {
+  const proof = await lookupProof(service, domain, observation, holderProjectId);
+  if (proof.seen === 'proven') return { kind: 'proven' };
+  const { hostname } = domain;
+  const before = heldBefore === true && ({ heldBefore } as const);
+  const finding = { code: 'held_elsewhere', hostname, ...before, proof } as const;
+  const findings = [unlessUnknown(finding, domain)] as const;
+  return { kind: 'held', result: { verdict: 'wrong', findings } };
+}
+
+async function lookupProof(
+  { proofFor, observer }: Asking,
+  { hostname, projectId }: LoadedDomain,
+  observation: Observation,
+  holderProjectId: string,
+): Promise<Proof> {
+  const claimant = proofFor(projectId, hostname);
+  const zone = zoneBelow({ hostname, delegation: observation.delegation });
+  const answers = await observer.lookupTexts(proofNameOf(hostname), observation.cost);
+  return {
+    record: proofRecordFor({ hostname, zone, value: claimant }),
+    ...checkProof(answers, { claimant, holder: proofFor(holderProjectId, hostname) }),
+  };
+}
+
+/** An inconclusive check keeps what an earlier one found. */
+function unlessUnknown(
+  finding: FindingOf<'held_elsewhere'>,
+  { findings }: LoadedDomain,
+): FindingOf<'held_elsewhere'> {
+  if (finding.proof?.seen !== 'unknown') return finding;
+  const before = findings.find((one) => one.code === 'held_elsewhere');
+  return before?.proof === undefined ? finding : { ...finding, proof: before.proof };
+}
+
+/** With a new random jitter. */
+export function checkRules({ config, random }: Pick<Service, 'config' | 'random'>, now: Date) {
+  const { verifyWindowMs: windowMs, timeScale, escalateAfterMs } = config;
+  return { now, windowMs, timeScale, escalateAfterMs, jitter: random() } satisfies CheckRules;
 }

@@ -1,11 +1,12 @@
 import { nextAttempt } from '../../src/core/certificates/escalation.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import { loadOpenEscalation, type NewEscalation } from '../../src/db/issuance/escalations.ts';
 import type { Service } from '../../src/service/service.ts';
+import { chooseFor, type OrderWork } from './choose-authority.ts';
 import { evidenceOf, settledCause, toNewEscalation } from './escalation-evidence.ts';
-import { logEscalation } from './log-escalation.ts';
-import { renewalPlanOf } from './renewal-plan.ts';
 
 /**
  * Saved with the expiry of a live domain's certificate: the open escalation, or a new one if no
@@ -35,4 +36,25 @@ export async function escalationAtEnd(
   });
   if (open?.cause !== cause) logEscalation(service, domain, escalation);
   return escalation;
+}
+
+/** What happens next to a renewal. */
+export function renewalPlanOf(service: Service, work: OrderWork, quarantine: Quarantined | null) {
+  const quarantinedUntil = quarantine?.until ?? null;
+  return {
+    ...chooseFor(service, work),
+    hasOrder: work.order !== null,
+    nextCheckAt: work.renewAt,
+    quarantinedUntil,
+  };
+}
+
+/** For the operator, whose alerts can watch the log. */
+export function logEscalation(
+  { log }: Pick<Service, 'log'>,
+  { id: domainId, hostname }: LoadedDomain,
+  { cause, evidence }: NewEscalation,
+): void {
+  const { summary } = escalationWords(cause, evidence, 'operator');
+  log.warn({ domainId, domain: hostname, cause, summary }, 'escalation opened');
 }

@@ -5,7 +5,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { MINUTE } from '../../src/core/time.ts';
-import type { AccountOf } from '../../src/db/account-of.ts';
+import type { AccountOf } from '../../src/db/accounts.ts';
 
 const EVERY_MS = 100;
 /** Of the measurement: an idle event loop is this late. */

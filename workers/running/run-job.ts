@@ -1,6 +1,5 @@
 /** The only place that catches a job's faults. */
 
-import { failureReason } from '../../src/core/operations/failure-reason.ts';
 import {
   type AnyJob,
   domainIdIn,
@@ -9,6 +8,7 @@ import {
   type QueueName,
 } from '../../src/core/operations/jobs.ts';
 import {
+  failureReason,
   faultWaitMs,
   isPoison,
   isSuspect,

@@ -4,8 +4,7 @@
  * processed last and alone, since it can crash the worker.
  */
 
-import { failureReason } from '../../src/core/operations/failure-reason.ts';
-import { quarantine, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
+import { failureReason, quarantine, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
 import { scaledMs } from '../../src/core/time.ts';
 import {
   type DueDomains,

@@ -1,6 +1,6 @@
 /** Requests signed with our ACME account, which is registered at its first use (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import { certificateFault, isCertificateFault } from '../fault.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
 import { type ExternalAccount, signBinding } from './session.ts';

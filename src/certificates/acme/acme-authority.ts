@@ -5,12 +5,13 @@
  *
  * The order's status decides the next step, so a run after a crash continues it.
  */
-
 import type { KeyObject } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE } from '../../core/time.ts';
 import type {
   CertificateAuthority,
   ChallengeType,
+  OrderProblem,
   OrderResult,
   OrderState,
   OrderSteps,
@@ -25,10 +26,9 @@ import {
   type AcmeSettings,
   createAccount,
 } from './account.ts';
-import { authorize, problemIn } from './authorize.ts';
-import { createPacer, type Pacer } from './pacer.ts';
-import { toProblem } from './problems.ts';
+import { plainLine, toProblem } from './problems.ts';
 import {
+  type AcmeAuthorization,
   type AcmeOrder,
   certificateIdOf,
   fetchAuthorization,
@@ -36,7 +36,13 @@ import {
   fetchRenewalInfo,
   lostWhere404,
 } from './resources.ts';
-import { type AcmeRefusal, type AcmeReply, createAcmeSession, type Directory } from './session.ts';
+import {
+  type AcmeRefusal,
+  type AcmeReply,
+  createAcmeSession,
+  type Directory,
+  keyAuthorization,
+} from './session.ts';
 import { createTransport } from './transport.ts';
 
 /** How long one call of `advance` polls before it leaves the order open. */
@@ -245,4 +251,123 @@ function urlOf(reply: AcmeReply): string | AcmeRefusal {
   if (reply.kind === 'refused') return reply;
   if (reply.location !== null) return reply.location;
   throw certificateFault('ca_answer_unreadable', 'the new order has no URL');
+}
+
+// Proves control of a name with http-01 (RFC 8555, 8.3) or tls-alpn-01 (RFC 8737).
+
+type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };
+/** `isNew`: validation was not requested yet. */
+type Offered = { readonly url: string; readonly token: string; readonly isNew: boolean };
+
+/**
+ * Null if valid, otherwise the reason. After a crash it publishes the same key authorization again
+ * and does not repeat the request. Throws `order_still_open` at the pacer's deadline.
+ */
+async function authorize(
+  account: AcmeAccount,
+  url: string,
+  answering: Answering,
+  pacer: Pacer,
+): Promise<Refused | AcmeRefusal | null> {
+  for (let answered = false; ; answered = true) {
+    const authorization = await fetchAuthorization(account, url);
+    if (authorization.kind === 'refused') return authorization;
+    if (authorization.status === 'valid') return null;
+    if (authorization.status !== 'pending') return refusedBecause(problemIn(authorization));
+    if (!answered) {
+      const refused = await answer(account, url, authorization, answering);
+      if (refused !== null) return refused;
+    }
+    await pacer.wait(authorization.retryAfter);
+  }
+}
+
+async function answer(
+  account: AcmeAccount,
+  url: string,
+  authorization: AcmeAuthorization,
+  { type, steps }: Answering,
+): Promise<Refused | AcmeRefusal | null> {
+  const challenge = offeredOf(authorization, type);
+  if (challenge === null) return refusedBecause(notOffered(authorization, type));
+  const { token } = challenge;
+  await steps.publishChallenge({
+    type,
+    token,
+    keyAuthorization: await keyAuthorization(token, await account.key()),
+  });
+  if (!challenge.isNew) return null;
+  // An empty object, not an empty payload, requests validation (RFC 8555, 7.5.1).
+  const reply = await account.post({ url: challenge.url, payload: {} });
+  return reply.kind === 'answer' || (await isAnswered(account, url, type)) ? null : reply;
+}
+
+/** A concurrent run has just requested validation, which must not be repeated (RFC 8555, 7.5.1). */
+async function isAnswered(
+  account: AcmeAccount,
+  url: string,
+  type: ChallengeType,
+): Promise<boolean> {
+  const now = await fetchAuthorization(account, url);
+  if (now.kind === 'refused') return false;
+  return now.status === 'valid' || offeredOf(now, type)?.isNew === false;
+}
+
+function offeredOf({ challenges }: AcmeAuthorization, wanted: ChallengeType): Offered | null {
+  const challenge = challenges.find(({ type }) => type === wanted);
+  if (challenge?.token === undefined) return null;
+  return { url: challenge.url, token: challenge.token, isNew: challenge.status === 'pending' };
+}
+
+/** Only the configured challenge reaches the edge, so no other is tried. */
+function notOffered({ challenges }: AcmeAuthorization, wanted: ChallengeType): OrderProblem {
+  const offered = challenges.map(({ type }) => type).join(', ') || 'none';
+  const detail = `The authority offers no ${wanted} challenge for this name. It offers: ${offered}.`;
+  return { type: 'challenge_not_offered', detail: plainLine(detail), retryAfter: null };
+}
+
+/** The challenge's own error is the most specific. */
+function problemIn({ challenges }: AcmeAuthorization): OrderProblem {
+  const document = challenges.find(({ error }) => error !== undefined)?.error;
+  if (document !== undefined) return toProblem(document);
+  const detail = 'The authorization ended without a reason.';
+  return { type: 'order_invalid', detail, retryAfter: null };
+}
+
+function refusedBecause(problem: OrderProblem): Refused {
+  return { kind: 'refused', problem };
+}
+
+// Short at first because most answers are ready within a second.
+
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+/** RFC 8555, 7.5.1 allows early polls. Servers send a flat 3 or 5 s while a customer waits. */
+const EAGER_POLLS = 4;
+
+type Pacer = {
+  /** Rejects with `order_still_open` at once if the next poll is after the deadline. */
+  readonly wait: (retryAfter: Date | null) => Promise<void>;
+};
+
+/** Each polled resource needs its own pacer. */
+function createPacer(deadline: Date, now: () => Date): Pacer {
+  let polls = 0;
+  return {
+    async wait(retryAfter) {
+      const at = now().getTime();
+      const waitMs = nextPollMs(polls++, retryAfter === null ? 0 : retryAfter.getTime() - at);
+      if (at + waitMs > deadline.getTime()) {
+        const message = 'the authority has not finished the order yet';
+        throw certificateFault('order_still_open', message, { retryAfter });
+      }
+      await delay(waitMs);
+    },
+  };
+}
+
+/** In ms, before poll number `polls` (from 0). `askedMs`: from Retry-After, or 0. */
+export function nextPollMs(polls: number, askedMs: number): number {
+  const backOffMs = Math.min(FIRST_WAIT_MS * 2 ** polls, LONGEST_WAIT_MS);
+  return polls < EAGER_POLLS ? backOffMs : Math.max(backOffMs, askedMs);
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose';
 import { z } from 'zod';
 import { HOUR } from '../../core/time.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import { createTokenBuckets } from '../../net/token-buckets.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';

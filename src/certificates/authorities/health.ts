@@ -2,7 +2,7 @@
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
 import { MINUTE } from '../../core/time.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
 import { authorityOf, type CertificateAuthorities } from './authority.ts';
 

@@ -3,8 +3,13 @@
  * HTTP and HTTPS, and follows redirects as the CA would.
  */
 import { setMaxListeners } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Probe } from '../../core/certificates/escalation.ts';
 import {
   type AddressReach,
+  PROBE_MS,
+  portOf,
   proxyIn,
   REDIRECTS_FOLLOWED_MAX,
   type ReachAnswer,
@@ -15,9 +20,8 @@ import {
 import { printable } from '../../core/names/printable.ts';
 import { beforeAbort } from '../../net/deadline.ts';
 import type { ChallengeType } from '../authorities/authority.ts';
-import { addressesToAsk, type Probes } from '../served/probe.ts';
+import { addressesToAsk, failureOutcome, type Probes } from '../served/probe.ts';
 import { showsProof } from '../served/proof-certificate.ts';
-import { type Got, getFrom } from './get-from.ts';
 
 export type ReachRules = {
   /** Null: this process does not have their key, so it cannot recognize our edge. */
@@ -153,4 +157,123 @@ function answerOf(got: Got, { address }: Hop, url: string): ReachAnswer {
     server: server === undefined ? null : printable(String(server), TEXT_MAX),
     proxy: proxyIn(got.headers),
   };
+}
+
+// One GET request to one address, whatever the name in the URL resolves to.
+
+/** Our response has 43 bytes. */
+const BODY_BYTES_MAX = 4_096;
+
+type Unanswered = { readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_tls' | 'no_http' };
+
+type Got = Pick<IncomingMessage, 'headers'> & {
+  readonly status: number;
+  /** At most a few kilobytes of it. */
+  readonly body: string;
+  /** Of a redirect. */
+  readonly location: string | null;
+};
+
+/** Like a CA, it does not verify the certificate. Network failures do not reject it. */
+async function getFrom(url: URL, address: string, signal: AbortSignal): Promise<Got | Unanswered> {
+  let isConnected = false;
+  try {
+    return await new Promise<Got>((resolve, reject) => {
+      const isTls = url.protocol === 'https:';
+      const options = {
+        host: address,
+        port: portOf(url),
+        path: `${url.pathname}${url.search}`,
+        headers: { Host: url.host, 'User-Agent': 'signpost/0.1', Connection: 'close' },
+        agent: false,
+        signal,
+      };
+      const asking = isTls
+        ? httpsRequest({ ...options, servername: url.hostname, rejectUnauthorized: false })
+        : httpRequest(options);
+      asking.on('socket', (socket) => {
+        socket.once(isTls ? 'secureConnect' : 'connect', () => {
+          isConnected = true;
+        });
+      });
+      asking.on('response', (response) => readAnswer(response).then(resolve, reject));
+      asking.on('error', reject).end();
+    });
+  } catch (fault) {
+    return { outcome: outcomeOf(fault, url, isConnected) };
+  }
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Got> {
+  const { statusCode: status = 0, headers } = response;
+  const isRedirect = [301, 302, 303, 307, 308].includes(status);
+  let body = '';
+  for await (const chunk of response.setEncoding('latin1') as AsyncIterable<string>) {
+    body += chunk;
+    if (body.length > BODY_BYTES_MAX) break; // also ends the connection
+  }
+  return { status, headers, body, location: isRedirect ? (headers.location ?? null) : null };
+}
+
+function outcomeOf(fault: unknown, url: URL, isConnected: boolean): Unanswered['outcome'] {
+  const failure = failureOutcome(fault);
+  if (failure !== 'refused') return failure;
+  if (isConnected) return 'no_http';
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
+  const isTlsFailure = code === 'EPROTO' || code === 'ECONNRESET' || code.startsWith('ERR_SSL_');
+  return url.protocol === 'https:' && isTlsFailure ? 'no_tls' : 'refused';
+}
+
+// Whether a CA would reach our edge at each address of a name: before an order, and in escalations.
+
+export type ProbeRules = Omit<ReachRules, 'probes' | 'signal'> & {
+  readonly probes: NonNullable<ReachRules['probes']>;
+};
+
+/** Concurrently; keeps their order. Network failures do not reject it. */
+export async function probeAddresses(
+  rules: ProbeRules,
+  hostname: string,
+  addresses: readonly string[],
+): Promise<readonly Probe[]> {
+  if (rules.challenge === 'http-01') {
+    const all = { ...rules, signal: AbortSignal.timeout(PROBE_MS) };
+    return (await reachAddresses(all, hostname, addresses, ['http'])).map(probeOf);
+  }
+  const distinct = addressesToAsk(addresses);
+  return Promise.all(distinct.map((address) => probeByHandshake(rules, hostname, address)));
+}
+
+function probeOf({ address, outcome, answers }: AddressReach): Probe {
+  switch (outcome) {
+    case 'edge':
+      return { address, outcome: 'reachable' };
+    case 'other_answer':
+    case 'bad_redirect':
+    case 'no_tls':
+      return { address, outcome: 'other_answer', status: answers.at(-1)?.status ?? null };
+    case 'no_http':
+      return { address, outcome: 'refused' };
+    default:
+      return { address, outcome };
+  }
+}
+
+async function probeByHandshake(
+  { probes, ports, isAllowed }: ProbeRules,
+  hostname: string,
+  address: string,
+): Promise<Probe> {
+  const asked = { address, method: 'tls-alpn-01' } as const;
+  if (!isAllowed(address)) return { ...asked, outcome: 'reserved' };
+  const token = probes.newToken(hostname);
+  const answer = probes.answerTo(token, hostname) ?? '';
+  const question = { address, port: ports.https, hostname, token, answer, timeoutMs: PROBE_MS };
+  try {
+    return (await showsProof(question))
+      ? { ...asked, outcome: 'reachable' }
+      : { ...asked, outcome: 'other_answer', status: null };
+  } catch (fault) {
+    return { ...asked, outcome: failureOutcome(fault) };
+  }
 }

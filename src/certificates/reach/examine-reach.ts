@@ -1,5 +1,6 @@
 /** What a certificate needs besides DNS: the name's addresses and the CAs. Stores nothing. */
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { AddressReach } from '../../core/certificates/reach.ts';
@@ -9,12 +10,13 @@ import {
   type ReachExpected,
   reachInWords,
 } from '../../core/certificates/reach-words.ts';
+import { printable } from '../../core/names/printable.ts';
 import { beforeAbort } from '../../net/deadline.ts';
 import { isPublic } from '../../net/destination.ts';
+import { parseJson } from '../../net/json.ts';
 import { type AcmeTransport, createTransport } from '../acme/transport.ts';
 import type { Probes } from '../served/probe.ts';
 import { type ReachRules, reachAddresses } from './challenge-path.ts';
-import { knownStatusPage, readStatusPage } from './status-page.ts';
 
 /** Of an attached name. */
 export type OrderLimits = {
@@ -29,7 +31,7 @@ export type OrderLimits = {
     | null;
 };
 
-/** Plain JSON; its schema is in src/http/schemas/reach.ts. */
+/** Plain JSON; its schema is in src/http/schemas/diagnosis.ts. */
 export type ReachReport = ReturnType<typeof reportOf>;
 
 /** `limits`: null if the name is not attached. Takes up to 10 s. Network failures do not reject it. */
@@ -152,4 +154,37 @@ function reportOf(
       ...authorityInWords(one),
     })),
   };
+}
+
+// A CA's status page, in the format of Status.io's public API (kb.status.io, "Public Status API").
+
+const OPERATIONAL = 100;
+const STATUS_MAX = 80;
+
+const page = z.object({
+  result: z.object({
+    status_overall: z.object({ status: z.string(), status_code: z.coerce.number() }),
+  }),
+});
+
+/** letsencrypt.status.io by its ID at Status.io. */
+const LETS_ENCRYPT = 'https://api.status.io/1.0/status/55957a99e800baa4470002da';
+
+/** Null: none that we know. */
+export function knownStatusPage(directoryUrl: string): string | null {
+  return new URL(directoryUrl).hostname.endsWith('.letsencrypt.org') ? LETS_ENCRYPT : null;
+}
+
+/** Null without a usable answer. Network failures do not reject it. */
+export async function readStatusPage(
+  transport: AcmeTransport,
+  url: string,
+): Promise<AuthorityReach['statusPage']> {
+  const reply = await transport({ method: 'GET', url }).catch(() => null);
+  if (reply?.status !== 200) return null;
+  const parsed = parseJson(Buffer.from(reply.body));
+  const read = page.safeParse(parsed.ok ? parsed.value : null);
+  if (!read.success) return null;
+  const { status, status_code: code } = read.data.result.status_overall;
+  return { url, status: printable(status, STATUS_MAX), isOperational: code === OPERATIONAL };
 }

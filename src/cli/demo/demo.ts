@@ -1,20 +1,11 @@
 /** The real service in a test lab, and a customer who makes common mistakes. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { type Signpost, startSignpost } from '../../start.ts';
-import {
-  type Act,
-  type Awaited,
-  acts,
-  type Customer,
-  createCustomer,
-  type DemoEvent,
-} from './customer.ts';
-import { keepRunning, type Running } from './keep.ts';
 import { PLATFORM_DOMAIN, startTestLab, type TestLab, visit, ZONE } from './test-lab.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
@@ -198,4 +189,156 @@ function said(text: string): string {
 
 function dim(text: string): string {
   return styleText('dim', text);
+}
+
+// The demo's customer uses only the public API.
+
+type Shown = {
+  readonly hostname: string;
+  readonly status: string;
+  readonly record: {
+    readonly type: string;
+    readonly name: string;
+    readonly value: string;
+    /** Seconds. */
+    readonly ttl: number;
+  };
+};
+
+type ReportedFinding = {
+  readonly code: string;
+  readonly summary: string;
+  readonly action: string;
+};
+
+/** `appeared` and `cleared` belong to `domain.findings_changed`, `issuer` to certificate events. */
+type DemoEvent = {
+  readonly id: number;
+  readonly type: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly data: {
+    readonly appeared?: readonly ReportedFinding[];
+    readonly cleared?: readonly ReportedFinding[];
+    readonly issuer?: string;
+  };
+};
+
+/** Calls reject if the API returns an error. */
+type Customer = {
+  /** A paid project with a deploy. Call it once, before `timeline`: the slug is fixed. */
+  addDomain(hostname: string, upstream: string): Promise<Shown>;
+  /** Oldest first. */
+  timeline(): Promise<readonly DemoEvent[]>;
+};
+
+/** `apiUrl` has no trailing slash. */
+function createCustomer(apiUrl: string, key: string): Customer {
+  let domainPath = '';
+
+  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${apiUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer as T; // the API documents this shape
+  }
+
+  return {
+    async addDomain(hostname, upstream) {
+      const project = await call<{ id: string }>('POST', '/v1/projects', {
+        name: 'The shop’s documentation',
+        slug: 'shop-docs',
+        plan: 'pro',
+      });
+      const base = `/v1/projects/${project.id}`;
+      await call('POST', `${base}/deploys`, { status: 'succeeded', upstream });
+      domainPath = `${base}/domains/${hostname}`;
+      return call<Shown>('POST', `${base}/domains`, { hostname });
+    },
+    async timeline() {
+      return (await call<DemoEvent[]>('GET', `${domainPath}/timeline`)).reverse();
+    },
+  };
+}
+
+type Awaited = { readonly finding: string } | { readonly event: 'domain.live' };
+
+/** What the customer publishes and what the service must report before the next act starts. */
+type Act = {
+  readonly says: string;
+  /** The whole zone. `{target}` stands for the target that the customer was shown. */
+  readonly publishes: readonly string[];
+  readonly until: Awaited;
+};
+
+/** One mistake after another, then the fix for the last one. */
+const acts: readonly Act[] = [
+  {
+    says: 'The customer has not created the record yet.',
+    publishes: [],
+    until: { finding: 'record_missing' },
+  },
+  {
+    says: 'An old A record is still there.',
+    publishes: ['docs A 192.0.2.7'],
+    until: { finding: 'conflicting_a' },
+  },
+  {
+    says: 'The A record is gone, but the CNAME points to the wrong host.',
+    publishes: ['docs CNAME old-host.example.'],
+    until: { finding: 'cname_mismatch' },
+  },
+  {
+    says: 'The CNAME is right, but a CAA record allows only another CA.',
+    publishes: ['docs CNAME {target}.', '@ CAA 0 issue "other-ca.example"'],
+    until: { finding: 'caa_blocks' },
+  },
+  {
+    says: 'The customer allows our CA too. The rest is automatic.',
+    publishes: [
+      'docs CNAME {target}.',
+      '@ CAA 0 issue "other-ca.example"',
+      '@ CAA 0 issue "letsencrypt.org"',
+    ],
+    until: { event: 'domain.live' },
+  },
+];
+
+type Running = {
+  readonly http: string;
+  readonly httpsPort: number;
+  readonly firstKey: string | null;
+  readonly hostname: string;
+  /** PEM of the local CA's root certificate. */
+  readonly rootCertificate: () => Promise<string | null>;
+  /** Deleted when the demo ends. */
+  readonly dataDir: string;
+};
+
+/** Prints the dashboard's URL and key, and a command that visits the live domain. */
+async function keepRunning(
+  { http, httpsPort, firstKey, hostname, rootCertificate, dataDir }: Running,
+  print: (line: string) => void,
+  stopped: Promise<void>,
+): Promise<void> {
+  const root = join(dataDir, 'root.pem');
+  await writeFile(root, (await rootCertificate()) ?? '');
+  const site = `${hostname}:${httpsPort}`;
+  for (const line of [
+    '',
+    'Everything keeps running. Press Ctrl-C to stop it.',
+    '',
+    `Dashboard:  http://localhost:${new URL(http).port}/`,
+    `Key:        ${firstKey}`,
+    '',
+    'Visit the live domain:',
+    `  curl --cacert ${root} --resolve ${site}:127.0.0.1 https://${site}/`,
+  ]) {
+    print(line);
+  }
+  await stopped;
 }

@@ -13,7 +13,7 @@ export type ClaimFinding =
     readonly proof?: Proof;
   };
 
-/** Produced by workers/checks/resolve-claim.ts, not by an observation. */
+/** Produced by workers/checks/save-check.ts, not by an observation. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
     meaning: 'Another project has this apex, or this name behind a proxy, or an account had it',

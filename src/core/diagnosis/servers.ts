@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { counted } from '../words.ts';
+import { counted } from '../names/printable.ts';
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, listedIn, type OwnZone, ownZoneIn } from './input.ts';
 import type { ServerState } from './observation.ts';

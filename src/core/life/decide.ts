@@ -1,8 +1,13 @@
 /** Decides every change of a domain: an occurrence in, a `DomainChange` out. */
 import { drawOf, type Renewable, servedTimes } from '../certificates/renewal.ts';
 import { severityOf } from '../diagnosis/findings.ts';
-import type { DomainChange } from './change.ts';
-import { type CheckedDomain, type CheckResult, type CheckRules, decideCheck } from './check.ts';
+import {
+  type CheckedDomain,
+  type CheckResult,
+  type CheckRules,
+  type DomainChange,
+  decideCheck,
+} from './check.ts';
 import type { DomainEvent } from './events.ts';
 import { findingsChanged } from './events.ts';
 import { recheckAt } from './ladder.ts';

@@ -30,3 +30,8 @@ export function shortList(items: readonly string[], countMax: number, separator 
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`;
 }
+
+/** `1 job`, `2 jobs`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,4 +1,6 @@
 /** The queues and their job data: ids only, never state. */
+
+import type { DomainStatus } from '../life/lifecycle.ts';
 import { uuidPattern } from '../uuid.ts';
 
 /** One job per domain and epoch in each. */
@@ -42,4 +44,30 @@ export function domainIdIn(id: string): string | null {
 
 export function isSweepQueue(name: QueueName): name is SweepQueue {
   return sweepQueues.some((sweep) => sweep === name);
+}
+
+// Which jobs a domain must have in its state.
+
+export type FollowUpState = {
+  readonly status: DomainStatus;
+  readonly nextCheckAt: Date | null;
+  readonly escalateAt: Date | null;
+};
+
+type FollowUp = {
+  readonly queue: 'check-dns' | 'issue-certificate' | 'escalate-certificate';
+  /** In the past: at once. */
+  readonly runAt: Date;
+};
+
+export function followUps({ status, nextCheckAt, escalateAt }: FollowUpState): readonly FollowUp[] {
+  if (status === 'pending') return due('check-dns', nextCheckAt);
+  if (status === 'verified') {
+    return [...due('issue-certificate', nextCheckAt), ...due('escalate-certificate', escalateAt)];
+  }
+  return [];
+}
+
+function due(queue: FollowUp['queue'], runAt: Date | null): readonly FollowUp[] {
+  return runAt === null ? [] : [{ queue, runAt }];
 }

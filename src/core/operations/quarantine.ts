@@ -1,5 +1,6 @@
 /** When a failed job is retried, and when it is quarantined so that others can run. */
 import { HOUR, MINUTE, SECOND, scaledMs } from '../time.ts';
+import { isUuid } from '../uuid.ts';
 
 export const quarantine = {
   /** Faults in a row. With the backoff, the last one comes after about nine minutes. */
@@ -68,4 +69,32 @@ function doubled(
 ): number {
   const ms = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, times - 1)));
   return scaledMs(ms, timeScale);
+}
+
+const REASON_MAX = 300;
+
+/**
+ * Why a job failed, for operators: one line of at most 300 characters without credentials, keys and
+ * long random text. Keeps the last paragraph: Prisma's messages start with source code.
+ */
+export function failureReason({ name, message }: Pick<Error, 'name' | 'message'>): string {
+  const said =
+    withoutTokens(withoutSecrets(message.slice(0, 10_000)))
+      .trim()
+      .split(/\n\s*\n/)
+      .at(-1) ?? '';
+  return `${name}: ${said.replace(/\s+/g, ' ')}`.slice(0, REASON_MAX);
+}
+
+/** IDs are not secrets. */
+function withoutTokens(text: string): string {
+  return text.replace(/[\w+/=-]{32,}/g, (part) => (isUuid(part) ? part : '…'));
+}
+
+/** Replaces passwords in URLs, Signpost's keys and secrets, and everything in PEM with `…`. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(/-----BEGIN [^-]*-----[\s\S]*?(-----END [^-]*-----|$)/g, '…')
+    .replace(/\/\/[^/\s]*@/g, '//…@')
+    .replace(/\b(signpost_|whsec_)[\w+/=]+/g, '$1…');
 }

@@ -11,9 +11,8 @@ import {
   type PageRoute,
   type SignedInRequest,
 } from '../layout.ts';
-import { empty, refusal } from '../parts/elements.ts';
+import { empty, projectHead, refusal } from '../parts/elements.ts';
 import { choiceField, type Field, type SelectOption, textField } from '../parts/fields.ts';
-import { projectHead } from '../parts/project-head.ts';
 import { facts, table } from '../parts/table.ts';
 import { offers } from '../session.ts';
 import { refusedPage } from './problem.ts';

@@ -2,7 +2,8 @@
 import type { Tone } from '../../core/life/summary/summary-types.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { attribute, type Html, html, joined } from '../../net/html.ts';
-import type { Domain } from '../client.ts';
+import type { Domain, ProjectView } from '../client.ts';
+import type { Link } from '../layout.ts';
 import { icon } from './icons.ts';
 
 /**
@@ -75,4 +76,30 @@ export function notice(words: string, tone: Tone = 'ok'): Html {
 /** Announced when a domain's state changes. Without times, which change constantly. */
 export function spokenSummary({ hostname, summary }: Domain): string {
   return `${hostname}: ${summary.badge}. ${summary.now}`;
+}
+
+/** Decorative: the numbers are beside it. `of` 0: empty. */
+export function bar(part: number, of: number, tone: string): Html {
+  const width = of === 0 ? 0 : (part / of) * 100;
+  return html`<svg class="meter" data-tone="${tone}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6"/><rect class="fill" width="${width}" height="6"/></svg>`;
+}
+
+/** A card with a heading. `id`: problems link to it. `more`: beside the heading. */
+export function panel(id: string, title: string, content: Html, more: Html | null = null): Html {
+  return html`<section class="card panel" id="${id}" aria-labelledby="${id}-title"><div class="card-head"><h2 id="${id}-title">${title}</h2>${more}</div>
+${content}</section>`;
+}
+
+type Tab = 'domains' | 'settings';
+
+const tabs: readonly (readonly [Tab, string])[] = [
+  ['domains', 'Domains'],
+  ['settings', 'Redirects'],
+];
+
+export function projectHead({ id, name, slug, plan }: ProjectView, current: Tab, link: Link): Html {
+  return html`<header class="head"><div class="head-title"><h1>${name}</h1><p class="sub">${slug} · ${plan} plan</p></div></header>
+<nav class="tabs" aria-label="Project">
+${tabs.map(([tab, text]) => html`<a href="${link(`/projects/${id}/${tab}`)}"${attribute('aria-current', tab === current ? 'page' : null)}>${text}</a>`)}
+</nav>`;
 }

@@ -1,5 +1,6 @@
 /** The only writer of a domain's state, epoch and times, apart from batches in checks.ts. */
-import type { DomainChange } from '../../core/life/change.ts';
+
+import type { DomainChange } from '../../core/life/check.ts';
 import type { DomainState } from '../../core/life/lifecycle.ts';
 import type { Metadata } from '../../core/metadata.ts';
 import type { Tx } from '../engine/transaction.ts';

@@ -1,10 +1,11 @@
 /** Attached domains in pages, in the order in which they were added. */
 import type { Access } from '../../core/access.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import type { Hsts } from '../../core/operations/edge-route.ts';
+import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { visibleInSql } from '../access.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf, when } from '../page.ts';
-import { type DomainDetails, details } from './domain-details.ts';
 
 /** An undefined filter matches every domain. All are named, so that no caller forgets one. */
 export type DomainFilters = {
@@ -63,4 +64,36 @@ export function placesOf(
 /** Characters with a meaning in LIKE. */
 function escaped(part: string): string {
   return part.replace(/[\\%_]/g, '\\$&');
+}
+
+/** A domain with what its view shows. */
+export type DomainDetails = DomainRecord & {
+  /** Of the last full check. */
+  readonly observation: { readonly value: unknown } | null;
+  /** Null: the platform sets no header. */
+  readonly hsts: Hsts | null;
+  /** The open order, the newest issued one, and the newest refused or superseded one. */
+  readonly certificates: readonly Certificate[];
+  /** The open one, if any. */
+  readonly escalations: readonly Escalation[];
+};
+
+const escalations = {
+  // The enum's order: ordering, issued, failed.
+  certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
+  escalations: { where: { closedAt: null } },
+} as const satisfies Prisma.DomainInclude;
+/** Not inside a transaction, which has only one connection. */
+export const details = {
+  ...escalations,
+  observation: true,
+  hsts: true,
+} as const satisfies Prisma.DomainInclude;
+
+/** One by one: Prisma queries relations concurrently, but a transaction has only one connection. */
+export async function detailsIn(tx: Prisma.TransactionClient, id: string): Promise<DomainDetails> {
+  const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
+  const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
+  const hsts = await tx.hsts.findUnique({ where: { domainId: id } });
+  return { ...domain, observation, hsts };
 }

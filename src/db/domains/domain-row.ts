@@ -1,6 +1,12 @@
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+import {
+  type DomainState,
+  type DomainStatus,
+  heldStatuses,
+  servedStatuses,
+} from '../../core/life/lifecycle.ts';
+import { Prisma } from '../generated/client.ts';
 
 /** What a job loads of its domain. */
 export type LoadedDomain = {
@@ -86,3 +92,11 @@ function toState(row: StateColumns): DomainState {
       return { status, failedAt: row.failedAt ?? pendingSince };
   }
 }
+
+/** For `IN (…)`. As text instead of a parameter, so that partial indexes match. */
+export function statusList(statuses: readonly DomainStatus[]): string {
+  return statuses.map((status) => `'${status}'`).join(', ');
+}
+
+export const servedInSql = Prisma.raw(statusList(servedStatuses));
+export const heldInSql = Prisma.raw(statusList(heldStatuses));

@@ -19,11 +19,15 @@ import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import type { ListRange, Page } from '../page.ts';
 import { commit, commitFirst, loadLocked, saveMetadata } from './commit.ts';
-import { type DomainDetails, details, detailsIn } from './domain-details.ts';
-import { type DomainFilters, loadDomainPage } from './domain-list.ts';
-import type { DomainRow } from './domain-row.ts';
+import {
+  type DomainDetails,
+  type DomainFilters,
+  details,
+  detailsIn,
+  loadDomainPage,
+} from './domain-list.ts';
+import { type DomainRow, heldInSql } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
-import { heldInSql } from './status-list.ts';
 
 type DomainName = { readonly projectId: string; readonly hostname: string };
 

@@ -10,7 +10,7 @@ import {
   shareReads,
 } from '../engine/statements.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
-import { statusList } from './status-list.ts';
+import { statusList } from './domain-row.ts';
 
 /** Each answer is from a query that started after the call. Rejects without an answer. */
 export type EdgeLookups = {

@@ -4,7 +4,7 @@ import { type DomainStatus, servedStatuses } from '../../core/life/lifecycle.ts'
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
-import { statusList } from './status-list.ts';
+import { statusList } from './domain-row.ts';
 
 export type Lease = {
   readonly now: Date;

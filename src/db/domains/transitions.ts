@@ -1,6 +1,6 @@
 import type { Observation, Observed } from '../../core/diagnosis/observation.ts';
 import { passageOf } from '../../core/diagnosis/proxies.ts';
-import type { DomainChange } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/check.ts';
 import { decide } from '../../core/life/decide.ts';
 import { heldStatuses, holdsName } from '../../core/life/lifecycle.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';

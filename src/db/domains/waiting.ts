@@ -1,6 +1,11 @@
 /** The reconciler's queries. */
-import { type FollowUpState, followUps } from '../../core/life/follow-ups.ts';
-import type { DeliveryJob, DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
+import {
+  type DeliveryJob,
+  type DomainJob,
+  type DomainQueue,
+  type FollowUpState,
+  followUps,
+} from '../../core/operations/jobs.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
 /** Queues with a job for each waiting row. */
@@ -70,7 +75,7 @@ type WaitingRow = FollowUpState & {
   readonly projectId: string;
 };
 
-/** Must equal followUps() of src/core/life/follow-ups.ts; in SQL to use an index. */
+/** Must equal followUps() of src/core/operations/jobs.ts; in SQL to use an index. */
 const waitingDomains: {
   readonly [Q in DomainQueue]: { readonly status: Prisma.Sql; readonly due: Prisma.Sql };
 } = {

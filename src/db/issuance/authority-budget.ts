@@ -1,5 +1,4 @@
 /** Shared by all workers. An order takes all its tokens when it is opened, or none. */
-
 import {
   type AuthorityLimit,
   afterGivingBack,
@@ -10,18 +9,26 @@ import {
   bucketOf,
   bucketsOf,
   isGivenBack,
+  isShare,
   type OrderKind,
   type OrderOwner,
   orderKind,
   type PlacedAs,
+  partsOfKey,
+  type ShareLimit,
   takenAgain,
   takesAtOnce,
 } from '../../core/certificates/budget.ts';
-import { budgetWait, dependsOnOthers, type FullAt } from '../../core/certificates/budget-wait.ts';
+import {
+  budgetWait,
+  dependsOnOthers,
+  type FullAt,
+  noneWaiting,
+  type OthersWaiting,
+} from '../../core/certificates/budget-wait.ts';
 import type { Certificate } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
-import { findOthersWaiting } from './order-waiting.ts';
 import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
@@ -241,4 +248,60 @@ export function readEmptiest(
     orderBy: { fullAt: 'desc' },
     take: most,
   });
+}
+
+// Projects whose orders wait for a CA's rate limit. It only decides how much others can take.
+
+type Waiting = {
+  /** Its directory. */
+  readonly authority: string;
+  readonly projectId: string;
+  readonly until: Date;
+};
+
+/** Keeps the later of two times. Does nothing for a deleted project. */
+export async function noteWaiting(
+  prisma: PrismaClient,
+  { authority, projectId, until }: Waiting,
+): Promise<void> {
+  await prisma.$executeRaw`
+    INSERT INTO order_waiting AS w (authority, project_id, until)
+    SELECT ${authority}, id, ${until}::timestamptz FROM project WHERE id = ${projectId}::uuid
+    ON CONFLICT (authority, project_id) DO UPDATE SET until = excluded.until
+    WHERE w.until < excluded.until`;
+}
+
+type WaitingRow = { readonly limit: ShareLimit; readonly until: Date; readonly fullAt: Date };
+
+/** Other accounts, and other projects of the same account. `buckets`: of one order, at one CA. */
+async function findOthersWaiting(
+  prisma: Pick<PrismaClient, '$queryRaw'>,
+  buckets: readonly Bucket[],
+  now: Date,
+): Promise<OthersWaiting> {
+  const shares = buckets.filter(({ limit }) => isShare(limit));
+  const [authority = ''] = shares.map((bucket) => partsOfKey(bucket).authority);
+  const account = shares.find(({ limit }) => limit === 'account_share');
+  const rows = await prisma.$queryRaw<WaitingRow[]>`
+    WITH waiting AS (
+      SELECT kind, 'account_share ' || authority || ' ' || account_id AS of, kind || ' ' || authority || ' ' ||
+        CASE kind WHEN 'account_share' THEN account_id ELSE project_id END AS key, until
+      FROM order_waiting JOIN project ON project.id = project_id,
+        (VALUES ('account_share'), ('project_share')) AS kinds (kind)
+      WHERE authority = ${authority} AND until > ${now}::timestamptz)
+    SELECT kind AS limit, max(until) AS until,
+      min(greatest(coalesce(full_at, ${now}::timestamptz), ${now}::timestamptz)) AS "fullAt"
+    FROM waiting LEFT JOIN authority_budget USING (key)
+    WHERE key <> ALL (${shares.map(({ key }) => key)})
+      AND (kind = 'account_share' OR of = ${account?.key ?? ''}) GROUP BY kind`;
+  const found = rows.map(({ limit, until, fullAt }) => [limit, { until, fullAt }]);
+  return { ...noneWaiting, ...Object.fromEntries(found) };
+}
+
+/** Skips rows that others write. */
+export async function dropPastWaiting(prisma: PrismaClient, now: Date): Promise<void> {
+  await prisma.$executeRaw`
+    DELETE FROM order_waiting WHERE (authority, project_id) IN (
+      SELECT authority, project_id FROM order_waiting
+      WHERE until < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
 }

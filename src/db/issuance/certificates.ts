@@ -1,7 +1,7 @@
 /** Each step of an order is stored before the next starts, so a run after a crash continues it. */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/renewal.ts';
-import type { DomainChange } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/check.ts';
 import { decide } from '../../core/life/decide.ts';
 import { isServed, servedStatuses } from '../../core/life/lifecycle.ts';
 import type { Certificate } from '../../core/records.ts';
@@ -15,7 +15,9 @@ import {
   countPlaced,
   countRefusal,
   dropFullBuckets,
+  dropPastWaiting,
   localBudget,
+  noteWaiting,
 } from './authority-budget.ts';
 import { closeEscalation } from './escalations.ts';
 import {
@@ -25,7 +27,6 @@ import {
   type Problem,
   type Setback,
 } from './issue-work.ts';
-import { dropPastWaiting, noteWaiting } from './order-waiting.ts';
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 

@@ -7,7 +7,7 @@ import type { EscalationEnd } from '../../core/life/events.ts';
 import { servedStatuses } from '../../core/life/lifecycle.ts';
 import type { Escalation } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
-import { servedInSql } from '../domains/status-list.ts';
+import { servedInSql } from '../domains/domain-row.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';

@@ -8,6 +8,7 @@ import type { AuthorityAsker, AuthorityQuestion, Contact } from '../servers/auth
 import type { Reachability } from '../servers/reachability.ts';
 import type { Recursive } from '../servers/recursive.ts';
 import type { NameServer } from '../servers/reply.ts';
+import { recordsAt } from '../servers/select.ts';
 import type { Zone } from '../servers/zone.ts';
 import {
   boundedBudget,
@@ -47,7 +48,7 @@ export type ObserverParts = {
   readonly registryCaa: RegistryCaa;
   /** The zone of a name according to its servers' SOA records (same-servers.ts). */
   readonly zonesBySoa: Shared<string | null>;
-  /** By host name: what the next light check queries (light-beside.ts). */
+  /** By host name: what the next light check queries (light-observation.ts). */
   readonly besideTurns: Shared<number>;
   /** PLATFORM_ADDRESSES in wire form; empty: use the target's addresses. */
   readonly platform: readonly string[];
@@ -131,4 +132,25 @@ export function startObservation(parts: ObserverParts, given: CheckTarget): Obse
       return asked;
     },
   };
+}
+
+// Whether our own resolvers work, before a zone is blamed for their failure.
+
+/**
+ * Queries the name servers of the top-level domain, then those of another one: every resolver knows
+ * these, and they reveal nothing private. At most two queries per resolver.
+ */
+export async function resolversWork({
+  parts,
+  whole,
+  check: { hostname },
+}: ObservationContext): Promise<boolean> {
+  const topLevel = hostname.slice(hostname.lastIndexOf('.') + 1);
+  for (const name of [topLevel, topLevel === 'com' ? 'org' : 'com']) {
+    const { reply } = await parts.recursive.ask(name, 'NS', whole);
+    if (reply.kind === 'message' && recordsAt(reply.message.answers, name, 'NS').length > 0) {
+      return true;
+    }
+  }
+  return false;
 }

@@ -11,8 +11,8 @@
  * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
  * | A random sibling            | first             | not an apex                  | nearby.sibling      | nearby.ts       |
  * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
- * | HTTPS name                  | first             | apex                         | nearby.https        | https-records.ts |
- * | A, AAAA its target          | the target's zone | the record leads elsewhere   | nearby.https        | https-records.ts |
+ * | HTTPS name                  | first             | apex                         | nearby.https        | this file       |
+ * | A, AAAA its target          | the target's zone | the record leads elsewhere   | nearby.https        | this file       |
  * | MX, TXT name                | first without one | wrong, not an apex, no CNAME | servers[].mx, txt   | nearby.ts       |
  * | A along a foreign CNAME     | each name's zone  | wrong                        | nearby.chain        | nearby.ts       |
  * | SOA zone                    | each              | not in an earlier answer     | servers[].soa       | this file       |
@@ -20,26 +20,28 @@
  * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
  * | SOA zone, with DO           | one resolver      | wrong                        | signatures          | signatures.ts   |
  * | CAA own levels, with DO     | one resolver      | zone is signed               | signatures          | signatures.ts   |
- * | A name, plain               | one               | it does not know its zone    | plainAnswer         | plain-answer.ts |
- * | NS top-level domain         | the resolvers     | no server or address found   | resolversWork       | own-resolvers.ts |
+ * | A name, plain               | one               | it does not know its zone    | plainAnswer         | this file       |
+ * | NS top-level domain         | the resolvers     | no server or address found   | resolversWork       | context.ts      |
  */
-import type {
-  CaaLevel,
-  Delegation,
-  Nearby,
-  Observation,
-  ServerView,
+import {
+  type CaaLevel,
+  type Delegation,
+  type DnsAnswer,
+  type HttpsRecord,
+  isConclusive,
+  type Nearby,
+  type Observation,
+  type ServerView,
 } from '../../core/diagnosis/observation.ts';
 import { proxiedAddresses } from '../../core/diagnosis/proxies.ts';
 import type { NoZone, Unregistered } from '../servers/delegation.ts';
 import { NO_RESOLVER } from '../servers/recursive.ts';
-import { type NameServer, noReply } from '../servers/reply.ts';
-import { soaIn } from '../servers/select.ts';
-import { delegationOf, registrableDomain, type Zone } from '../servers/zone.ts';
+import { failureOf, type NameServer, noReply } from '../servers/reply.ts';
+import { answerAt, soaIn } from '../servers/select.ts';
+import { delegationOf, type OwnServers, registrableDomain, type Zone } from '../servers/zone.ts';
 import { isWithin } from '../wire/name.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
-import { inZone, type ObservationContext } from './context.ts';
-import { askHttps } from './https-records.ts';
+import { inZone, type ObservationContext, resolversWork } from './context.ts';
 import {
   askBeside,
   askMistakes,
@@ -50,14 +52,18 @@ import {
   type Siblings,
   siblingOf,
 } from './nearby.ts';
-import { resolversWork } from './own-resolvers.ts';
-import { askPlainly } from './plain-answer.ts';
 import { zoneAtSameServers } from './same-servers.ts';
-import { allOf, answering, noReplyView, type ServerSeen } from './server-view.ts';
+import {
+  allOf,
+  answering,
+  answerOf,
+  noReplyView,
+  type ServerSeen,
+  withoutReferral,
+} from './server-view.ts';
 import { observeSignatures } from './signatures.ts';
-import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
-import { thoseThatAnswer } from './view-servers.ts';
-import { viewZone } from './view-zone.ts';
+import { addressesBehind, lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
+import { thoseThatAnswer, viewZone } from './view-zone.ts';
 import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
@@ -260,4 +266,79 @@ function withSoa(
       return { ...view, soa: await soaFrom(server, zone.name, 'SOA') };
     }),
   );
+}
+
+// HTTPS records (RFC 9460) of an apex, and where they lead.
+
+/** Further target names stay unknown. */
+const TARGETS_MAX = 2;
+
+/** Records of the name itself. Foreign target names are resolved, because they can lead here, too. */
+async function askHttps(
+  context: ObservationContext,
+  zone: Zone,
+  { server }: ServerSeen,
+): Promise<DnsAnswer<HttpsRecord>> {
+  const { hostname: name } = context.check;
+  const { reply } = await context.askServer(zone, server, { name, type: 'HTTPS' });
+  const direct = withoutReferral(reply);
+  if (direct.kind !== 'message') return failureOf(direct);
+  const answer = answerAt(
+    direct.message,
+    name,
+    'HTTPS',
+    ({ priority, target, port, hints, ech }): HttpsRecord => ({
+      priority,
+      target,
+      port,
+      hints,
+      ech,
+    }),
+  );
+  return answer.kind === 'records' ? resolved(context, answer) : answer;
+}
+
+async function resolved(
+  context: ObservationContext,
+  answer: DnsAnswer<HttpsRecord> & { readonly kind: 'records' },
+): Promise<DnsAnswer<HttpsRecord>> {
+  const { hostname, target } = context.check;
+  const names = [...new Set(answer.records.map((record) => record.target))]
+    .filter((name) => !['.', hostname, target].includes(name))
+    .slice(0, TARGETS_MAX);
+  const known = new Map(
+    await Promise.all(
+      names.map(async (name) => [name, await addressesBehind(context, name)] as const),
+    ),
+  );
+  const withAddresses = (record: HttpsRecord): HttpsRecord => {
+    const addresses = known.get(record.target) ?? [];
+    return addresses.length === 0 ? record : { ...record, addresses };
+  };
+  const [first, ...rest] = answer.records;
+  return { ...answer, records: [withAddresses(first), ...rest.map(withAddresses)] };
+}
+
+// Servers that answer simple queries only; resolvers, also those of CAs, use EDNS and mixed case.
+
+/**
+ * One query, only if a server does not even know its own zone: it returned no NS set, or none answered.
+ */
+async function askPlainly(
+  context: ObservationContext,
+  zone: Zone,
+  seen: readonly ServerSeen[],
+  atZone: OwnServers,
+): Promise<Pick<Observation, 'plainAnswer'>> {
+  const one = seen.find(isStrange);
+  if (one === undefined || atZone !== null || zone.delegation === null) return {};
+  const { hostname: name } = context.check;
+  const { reply } = await context.askServer(zone, one.server, { name, type: 'A', plain: true });
+  const found = (['CNAME', 'A'] as const).map((type) => answerOf(reply, name, type));
+  return found.some(({ kind }) => kind === 'records') ? { plainAnswer: true } : {};
+}
+
+function isStrange({ view: { state, rcode, cname, a } }: ServerSeen): boolean {
+  if (state !== 'answers') return rcode !== null;
+  return isConclusive(cname) && cname.kind !== 'records' && a.kind !== 'records';
 }

@@ -1,18 +1,18 @@
 /** Most checks find the name unchanged with a few queries. Any difference leads to a full check. */
-
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
-import type { Observation, ServerView } from '../../core/diagnosis/observation.ts';
+import type { DnsAnswer, Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
+import { HOUR } from '../../core/time.ts';
+import type { Contact } from '../servers/authority.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { QUERIED_MAX } from '../servers/query-order.ts';
 import type { NameServer } from '../servers/reply.ts';
+import { soaIn, textsAt } from '../servers/select.ts';
 import { type OwnServers, withOwnServers, type Zone } from '../servers/zone.ts';
 import { isSameBeyond, wasWell } from './compared-beyond.ts';
-import { type Comparison, compareServer } from './compared-server.ts';
 import { type CheckTarget, inZone, type ObservationContext } from './context.ts';
-import { isSameBesideA } from './light-beside.ts';
 import { sameServersBefore } from './same-servers.ts';
-import { isSame, sameNames } from './server-view.ts';
+import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 
 type Start = Zone | Unregistered | NoZone;
@@ -197,4 +197,115 @@ function isSameDelegation(
         delegation.atZone,
       ))
   );
+}
+
+// Whether a server still gives its earlier answer for the host name.
+
+/** `nothing`: our own rate limits prevented the query. */
+type Comparison = 'same' | 'changed' | 'nothing';
+/** One query for A. */
+async function compareServer(
+  context: ObservationContext,
+  zone: Zone,
+  server: NameServer,
+  view: ServerView,
+): Promise<Comparison> {
+  const name = context.check.hostname;
+  const first = await context.askServer(zone, server, { name, type: 'A' });
+  if (!isAliasAlone(first, view)) return compareFirst(context, view, first);
+  const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
+  return isSame(answerOf(reply, name, 'CNAME'), view.cname) ? 'same' : 'changed';
+}
+
+/** A failed again, and only the query for CNAME showed the alias. */
+function isAliasAlone({ reply }: Contact, { state, rcode }: ServerView): boolean {
+  const isFailure = reply.kind !== 'message' && reply.kind !== 'referral';
+  return isFailure && state === 'answers' && reply.rcode !== null && reply.rcode === rcode;
+}
+
+function compareFirst(
+  { check: { hostname } }: ObservationContext,
+  view: ServerView,
+  { address, reply }: Contact,
+): Comparison {
+  if (reply.kind === 'referral') return 'changed';
+  if (reply.kind !== 'message') {
+    if (reply.state === 'not_asked' || view.state === 'not_asked') return 'nothing';
+    return reply.state === view.state ? 'same' : 'changed';
+  }
+  const { message } = reply;
+  const soa = soaIn(message, hostname);
+  const same =
+    view.state === 'answers' &&
+    address === view.address &&
+    message.rcode === view.rcode &&
+    isSame(textsAt(message, hostname, 'A'), view.a) &&
+    isSameAlias(textsAt(message, hostname, 'CNAME'), view) &&
+    (soa === null || view.soa === null || soa.serial === view.soa.serial);
+  return same ? 'same' : 'changed';
+}
+
+/** With a forbidden CNAME neighbor, the alias can be visible only in the AAAA answer. */
+function isSameAlias(alias: DnsAnswer<string>, { cname, a }: ServerView): boolean {
+  const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
+  return hidden || isSame(alias, cname);
+}
+
+// The query of a light check beside A: what A does not show can have changed.
+
+/** While one server that was wrong is unchanged, the name is still wrong. */
+async function isSameBesideA(
+  context: ObservationContext,
+  zone: Zone,
+  { servers, targetAddresses }: Observation,
+): Promise<boolean> {
+  const { check } = context;
+  const asked = servers.filter((view) => view.state === 'answers' && wasAskedForAaaa(view));
+  const isWrong = (one: ServerView) => pointingOfViews(check, [one], targetAddresses) !== 'right';
+  const view =
+    asked.find((one) => isWrong(one) && one.mx !== null) ?? asked.find(isWrong) ?? asked[0];
+  const server = zone.servers.find(({ name }) => name === view?.server);
+  if (view === undefined || server === undefined) return true;
+  const [type, before] = nextQuery(context, view);
+  const { reply } = await context.askServer(zone, server, { name: check.hostname, type });
+  return (
+    isSame(answerOf(reply, check.hostname, type), before) &&
+    isSameBeside(answerOf(reply, check.hostname, 'CNAME'), view)
+  );
+}
+
+type BesideQuery = readonly [type: 'AAAA' | 'MX' | 'TXT', before: DnsAnswer<string>];
+
+/** Longer than the time between two checks of a pending domain. */
+const TURN_MS = HOUR;
+
+/**
+ * AAAA, MX and TXT in turns, if a full check queried all three. Some providers, such as Route 53, never
+ * change a zone's serial number, so it does not show that MX or TXT have changed. AAAA records
+ * that the customer has to delete are queried in every check.
+ */
+function nextQuery(
+  { parts: { besideTurns }, check: { hostname } }: ObservationContext,
+  { cname, aaaa, mx, txt }: ServerView,
+): BesideQuery {
+  const hasTurns = cname.kind === 'nodata' && aaaa.kind === 'nodata';
+  if (!hasTurns || mx === null || txt === null) return ['AAAA', aaaa];
+  const all = [
+    ['AAAA', aaaa],
+    ['MX', mx],
+    ['TXT', txt],
+  ] as const;
+  const turn = besideTurns.peek(hostname) ?? 0;
+  besideTurns.put(hostname, { value: turn + 1, ttlMs: TURN_MS, failed: false });
+  return all[turn % all.length] ?? all[0];
+}
+
+/** AAAA records hide an alias. */
+function isSameBeside(alias: DnsAnswer<string>, { cname, aaaa }: ServerView): boolean {
+  if (alias.kind === 'records') return isSame(alias, cname);
+  return cname.kind !== 'records' || aaaa.kind === 'records';
+}
+
+function wasAskedForAaaa({ cname, a }: ServerView): boolean {
+  return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
 }

@@ -3,8 +3,10 @@ import type { Config } from '../../config/config.ts';
 import type {
   CaaLevel,
   DnsAnswer,
+  Nearby,
   Observation,
   Observed,
+  ServerView,
 } from '../../core/diagnosis/observation.ts';
 import { NAME_OCTETS_MAX } from '../../core/names/hostname.ts';
 import { createAuthoritative } from '../servers/authoritative.ts';
@@ -14,8 +16,9 @@ import { REFERRALS_MAX } from '../servers/delegation.ts';
 import { createHosts } from '../servers/hosts.ts';
 import type { CountQuestion } from '../servers/question-outcome.ts';
 import { createReachability, type Reachability } from '../servers/reachability.ts';
-import { createRecursive } from '../servers/recursive.ts';
-import { failureOf } from '../servers/reply.ts';
+import { createRecursive, NO_RESOLVER } from '../servers/recursive.ts';
+import { classifyRecursive, failureOf, noReply } from '../servers/reply.ts';
+import { textsAt } from '../servers/select.ts';
 import { createThrottle, type Throttle } from '../servers/throttle.ts';
 import { CACHE_MAX, type Zone } from '../servers/zone.ts';
 import {
@@ -30,17 +33,21 @@ import {
 import { createShared } from '../wire/shared.ts';
 import type { Wire } from '../wire/wire.ts';
 import { climbForCaa } from './caa.ts';
+import { climbAsIfPointed } from './caa-of-check.ts';
 import {
   type CheckTarget,
   type ObservationContext,
   type ObserverParts,
+  resolversWork,
   startObservation,
 } from './context.ts';
 import { observeInFull } from './full-observation.ts';
 import { type LightDepth, stillHolds } from './light-observation.ts';
-import { observeRecursively } from './recursive-observation.ts';
-import { answerOf } from './server-view.ts';
-import { lookupAddresses } from './target.ts';
+import { aliasIn, followChain, nothingNearby } from './nearby.ts';
+import { allOf, answering, answerOf, noReplyView, nothingMore } from './server-view.ts';
+import { observeFailedLevels } from './signatures.ts';
+import { lookupAddresses, targetAddressesOf } from './target.ts';
+import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
 export type Earlier = { readonly observation: Observation; readonly depth: LightDepth };
 
@@ -165,11 +172,12 @@ async function lookupTexts(
 ): Promise<readonly DnsAnswer<string>[]> {
   if (name.length > NAME_OCTETS_MAX) return [];
   const { config, reachability, authorities } = parts;
-  if (!config.authoritative || reachability.isBlocked()) return askResolver(parts, name, budget);
+  if (!config.authoritative || reachability.isBlocked())
+    return textsByResolver(parts, name, budget);
   const start = await authorities.zoneFor(name, budget);
   switch (start.kind) {
     case 'unreached':
-      return askResolver(parts, name, budget);
+      return textsByResolver(parts, name, budget);
     case 'unregistered':
       return [answerOf(start.reply, name, 'TXT')];
     case 'zone':
@@ -199,7 +207,7 @@ async function askServers(
   return [];
 }
 
-async function askResolver(
+async function textsByResolver(
   { recursive }: ObserverParts,
   name: string,
   budget: QueryBudget,
@@ -207,3 +215,83 @@ async function askResolver(
   const { reply } = await recursive.ask(name, 'TXT', budget);
   return [answerOf(reply, name, 'TXT')];
 }
+
+// A check that only uses the configured resolvers, if the zone's own servers cannot be queried.
+
+/**
+ * In order until one answers. If all fail, the view is the first one's, which can still contain the
+ * alias. Network failures do not reject it.
+ */
+async function observeRecursively(
+  context: ObservationContext,
+  why: NonNullable<Observation['whyRecursive']>,
+): Promise<Observation> {
+  const world: ResolverSeen[] = [];
+  for (const resolver of context.parts.recursive.inTurn()) {
+    const seen = await viewOfResolver(context, resolver);
+    world.push(seen);
+    if (seen.reply.kind === 'message') break;
+  }
+  const speaker = world.find(({ reply }) => reply.kind === 'message') ?? world[0];
+  const view = speaker ? await serverView(context, speaker) : noResolver;
+  const isKnown = view.cname.kind === 'records' || view.state === 'answers';
+  // After the name itself: if that has no answer, the remaining budget does not matter.
+  const targetAddresses = await targetAddressesOf(context, [view], true);
+  const caa = isKnown ? await climbAsIfPointed(context, null) : null;
+  const signatures = await observeFailedLevels(context, caa ?? []);
+  const isFailure = !isKnown && view.cname.kind === 'servfail';
+  return {
+    hostname: context.check.hostname,
+    at: context.at,
+    view: 'recursive',
+    whyRecursive: why,
+    delegation: null,
+    servers: [view],
+    world: world.map((seen) => seen.view),
+    nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
+    caa,
+    ...(signatures.length > 0 && { signatures }),
+    targetAddresses,
+    ...(isFailure && { resolversWork: await resolversWork(context) }),
+    cost: context.cost(),
+  };
+}
+
+async function serverView(
+  context: ObservationContext,
+  { resolver, reply, view }: ResolverSeen,
+): Promise<ServerView> {
+  const { address } = resolver;
+  if (reply.kind === 'message') {
+    const { cname, a, aaaa } = view;
+    return { server: address, address, ...answering(reply), cname, a, aaaa, ...nothingMore };
+  }
+  const failure = noReplyView(address, address, reply);
+  // A query fails if the alias target cannot be resolved, even if the alias is right.
+  const again = classifyRecursive(await askResolver(context, resolver, 'CNAME', false));
+  if (again.kind !== 'message') return failure;
+  const cname = textsAt(again.message, context.check.hostname, 'CNAME');
+  if (cname.kind === 'nxdomain') return { ...failure, ...allOf(cname) };
+  const beside = cname.kind === 'records' ? ({ kind: 'nodata' } as const) : failure.a;
+  return { ...failure, cname, a: beside, aaaa: beside };
+}
+
+/** Resolvers follow aliases to the end, so no query is needed. */
+async function chainIn(
+  context: ObservationContext,
+  speaker: ResolverSeen | undefined,
+): Promise<Nearby['chain']> {
+  if (speaker?.reply.kind !== 'message') return null;
+  const { message } = speaker.reply;
+  const { cname } = speaker.view;
+  const alias = aliasIn({ cname }, context.check.target);
+  if (alias === undefined) return null;
+  return followChain(context, alias, message, async () => ({
+    kind: 'message',
+    message,
+    whole: true,
+  }));
+}
+
+/** For a host without any resolver. */
+const noResolver: ServerView = noReplyView(NO_RESOLVER, null, noReply('servfail'));

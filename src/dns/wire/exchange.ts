@@ -14,7 +14,7 @@ import {
   type Question,
   rcodes,
 } from './message.ts';
-import { MalformedMessage } from './reader.ts';
+import { MalformedMessage } from './name.ts';
 import { OPT_OCTETS } from './records.ts';
 
 /**

@@ -1,7 +1,6 @@
 /** DNS messages (RFC 1035, 4). Our own decoder, because names must never be confused. */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
-import { decodeName, encodeName } from './name.ts';
-import { MalformedMessage, type MessageReader, u16 } from './reader.ts';
+import { decodeName, encodeName, MalformedMessage, type MessageReader, u16 } from './name.ts';
 import {
   decodeRecord,
   encodeOpt,

@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { beforeDeadline } from '../../net/deadline.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import { isSpent, type QueryBudget } from './budget.ts';
 
 /** `ttlMs` 0: not cached. `failed`: the value is a failure. */

@@ -4,15 +4,40 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
-import { isCutOff, type QueryBudget, takeQuestion, unlimited, usesTcp } from './budget.ts';
-import { asSource, createRandom16, familyOf, newExchange, type WireAnswer } from './exchange.ts';
-import type { Question } from './message.ts';
-import { askOverTcp } from './over-tcp.ts';
-import { type Inlet, receive, tryOverTcp } from './receive.ts';
 import {
+  isCutOff,
+  isSpent,
+  mayTryTcp,
+  type QueryBudget,
+  type TcpKnown,
+  takeBytes,
+  takeQuestion,
+  tcpOf,
+  unlimited,
+  usesTcp,
+} from './budget.ts';
+import {
+  asSource,
+  createRandom16,
+  familyOf,
+  isAnswer,
+  isAnswerInAnyCase,
+  isTooOld,
+  isTruncated,
+  newExchange,
+  type QueryExchange,
+  readAnswer,
+  type WireAnswer,
+  withoutEdns,
+} from './exchange.ts';
+import { HEADER_OCTETS, type Question } from './message.ts';
+import { openTcp, type TcpConnection, type TcpEnd } from './tcp-connection.ts';
+import {
+  askInLowerCase,
   askWithoutEdns,
   cutOff,
   NOT_ASKED,
+  type Outlet,
   type PendingQuery,
   sendQuery,
   settle,
@@ -20,7 +45,15 @@ import {
   TIMEOUT,
   unsent,
 } from './tries.ts';
-import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
+import {
+  createUdpSockets,
+  enter,
+  find,
+  freeId,
+  leave,
+  type Source,
+  type UdpSocket,
+} from './udp-sockets.ts';
 
 type WireAskOptions = {
   /** Of each UDP try. */
@@ -208,4 +241,136 @@ function close(state: State): void {
   stopSweeping(state);
   for (const socket of state.sockets.all()) settleAll(socket, silenceOf);
   state.sockets.close();
+}
+
+// Data that arrives over UDP, including forged data.
+
+type Inlet = Outlet & TcpOutlet;
+
+/** Other datagrams from the server with the right ID count against the query's budget. */
+function receive(
+  inlet: Inlet,
+  socket: UdpSocket<PendingQuery>,
+  bytes: Buffer,
+  source: Source,
+): void {
+  if (bytes.length < HEADER_OCTETS) return;
+  const id = bytes.readUInt16BE(0);
+  const waiting = find(socket, id);
+  if (waiting === undefined || waiting.exchange.id !== id) return;
+  const { server, exchange } = waiting;
+  // The ID alone does not suffice: the source must be the queried server.
+  if (source.port !== server.port || source.address !== server.address) return;
+  // Invalid answers count too: a server could send garbage for the whole wait.
+  if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, silenceOf(waiting));
+  else if (isAnswer(bytes, exchange)) useAnswer(inlet, waiting, bytes);
+  else if (exchange.mixedCase && isAnswerInAnyCase(bytes, exchange)) {
+    waiting.responded = true;
+    askInLowerCase(inlet, waiting, exchange.edns && !isTooOld(bytes));
+  }
+}
+
+function useAnswer(inlet: Inlet, waiting: PendingQuery, bytes: Buffer): void {
+  waiting.responded = true;
+  if (isTooOld(bytes) && waiting.exchange.edns) askWithoutEdns(inlet, waiting);
+  else if (isTruncated(bytes)) fetchWhole(inlet, waiting);
+  else settle(waiting, readAnswer(bytes, 'udp', performance.now() - waiting.askedAt));
+}
+
+/** From here on, TCP has its own timer. */
+function fetchWhole(inlet: Inlet, waiting: PendingQuery): void {
+  leave(waiting.socket, waiting, waiting.exchange.id);
+  void askOverTcp(inlet, waiting).then(waiting.resolve);
+}
+
+/**
+ * For a server that is silent over UDP: some servers and networks only let TCP pass. Once per check;
+ * the first answer counts.
+ */
+function tryOverTcp(inlet: Inlet, waiting: PendingQuery): void {
+  const { budget, server, question } = waiting;
+  if (waiting.responded || !mayTryTcp(budget, server)) return;
+  // In lower case: answers cannot be injected into a connection.
+  const exchange = newExchange(question, { id: inlet.random16(), edns: true, random16: null });
+  void askOverTcp(inlet, { ...waiting, exchange }).then((answer) => {
+    if (answer.kind !== 'timeout') settle(waiting, answer);
+  });
+}
+
+// A query over TCP (RFC 7766): after a truncated answer or none over UDP, and from then on directly.
+
+type TcpOutlet = {
+  readonly options: { readonly tcpTimeoutMs: number };
+  readonly closing: AbortController;
+};
+
+type TcpQuery = {
+  readonly exchange: QueryExchange;
+  readonly server: SocketAddress;
+  readonly budget: QueryBudget;
+  readonly signal: AbortSignal | undefined;
+  /** Of the first message, over UDP or TCP; on the clock of performance.now(). */
+  readonly askedAt: number;
+  /** Whether the server sent anything over UDP. */
+  readonly responded: boolean;
+};
+
+/**
+ * On the check's connection to the server; without EDNS if the server does not know it (RFC 6891, 7). A
+ * server that never answers over TCP gets no further connection in the same check.
+ */
+async function askOverTcp(outlet: TcpOutlet, asked: TcpQuery): Promise<WireAnswer> {
+  const { exchange, askedAt } = asked;
+  const end = await askWhole(outlet, asked);
+  if (!Buffer.isBuffer(end)) return end;
+  if (exchange.edns && isTooOld(end)) {
+    return askOverTcp(outlet, { ...asked, exchange: withoutEdns(exchange) });
+  }
+  const answer = readAnswer(end, 'tcp', performance.now() - askedAt);
+  if (answer.kind === 'malformed') giveUp(tcpOf(asked.budget, asked.server));
+  return answer;
+}
+
+/** Opens another connection if the server closed one after an answer (RFC 7766, 6.2.4). */
+async function askWhole(outlet: TcpOutlet, asked: TcpQuery): Promise<Buffer | WireAnswer> {
+  const { exchange, server, budget, signal } = asked;
+  const known = tcpOf(budget, server);
+  if (known.outcome === 'fails') return silenceOf(asked);
+  if (isSpent(budget)) return cutOff(asked);
+  const connection = connectionTo(outlet, asked, known);
+  const timeoutMs = Math.min(outlet.options.tcpTimeoutMs, budget.deadline - performance.now());
+  const end = await connection.ask(exchange, {
+    timeoutMs,
+    signal,
+    pay: () => takeQuestion(budget),
+  });
+  if (end === 'unpaid') return cutOff(asked);
+  if (!connection.hasAnswered()) giveUp(known);
+  else if (known.outcome === 'untried') known.outcome = 'answers';
+  if (end === 'closed' && connection.hasAnswered()) return askWhole(outlet, asked);
+  // Without a budget, no later query could use it.
+  if (budget.tcp === null) connection.close();
+  return Buffer.isBuffer(end) ? end : endOf(end, asked);
+}
+
+function connectionTo(
+  { closing }: TcpOutlet,
+  { server, budget }: TcpQuery,
+  known: TcpKnown,
+): TcpConnection {
+  if (known.connection?.isOpen()) return known.connection;
+  const take = (bytes: number) => takeBytes(budget, bytes);
+  known.connection = openTcp(server, { take, signal: closing.signal });
+  return known.connection;
+}
+
+function giveUp(known: TcpKnown): void {
+  known.outcome = 'fails';
+  known.connection?.close();
+}
+
+/** A truncated answer is ignored: without the whole one there is none (RFC 2181, 9). */
+function endOf(end: Exclude<TcpEnd, Buffer | 'unpaid'>, asked: TcpQuery): WireAnswer {
+  if (end === 'malformed') return { kind: 'malformed' };
+  return end === 'too_much' ? cutOff({ responded: true }) : silenceOf(asked);
 }

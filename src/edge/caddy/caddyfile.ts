@@ -1,7 +1,7 @@
 /** Configuration for Caddy in front of the edge (docs/run/caddy.md); independent of customers. */
 import { isIP } from 'node:net';
 import type { Config } from '../../config/config.ts';
-import { STOP_MS } from '../../core/operations/stop.ts';
+import { STOP_MS } from '../../core/time.ts';
 import { type EdgeLimits, edgeLimits } from '../limits.ts';
 import { CERTIFICATE_PATH, GATEWAY_USER, gatewayFields } from './gateway.ts';
 

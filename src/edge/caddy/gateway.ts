@@ -8,7 +8,7 @@ import { clientAddress } from '../../net/client-address.ts';
 import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
 import { loadOnce } from '../../net/load-once.ts';
-import { createMinuteLog } from '../../ops/limited-log.ts';
+import { createMinuteLog } from '../../ops/log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeLog } from '../edge-service.ts';
 import type { OpenConnections } from '../open-connections.ts';
@@ -16,7 +16,7 @@ import type { Visit } from '../ports.ts';
 import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
-import type { LoadCertificate } from '../tls/certificates.ts';
+import type { LoadCertificate } from '../tls/secure-contexts.ts';
 
 /** Caddy overwrites the visitor's values, and the edge removes them. */
 export const gatewayFields = {

@@ -1,12 +1,20 @@
 /** Cached routes keep sites up while the database is down (docs/decisions/0017). */
+
+import { LRUCache } from 'lru-cache';
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
+import {
+  classifyMemory,
+  type MemoryVerdict,
+  memoryTimes,
+  resubscribe,
+  type Subscription,
+  unsubscribed,
+} from '../../core/operations/route-memory.ts';
 import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
 import { createAwayProbe } from '../../db/engine/unavailable.ts';
 import { beforeDeadline } from '../../net/deadline.ts';
-import type { EdgeService } from '../edge-service.ts';
+import type { EdgeLog, EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
-import { createMemories, type Memories, type Recalled } from './route-memories.ts';
-import { createRouteOutage, type RouteOutage } from './route-outage.ts';
 
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
@@ -115,4 +123,154 @@ async function answeredWithin<T>(
   const fault = new Error(`no answer within ${ms} ms`);
   onLate(fault);
   throw fault;
+}
+
+// The route cache of an edge process (src/core/operations/route-memory.ts).
+
+const KNOWN_MAX = 50_000;
+/** Unknown names have their own cache, so that random names do not evict real ones. */
+const UNKNOWN_MAX = 10_000;
+/** Projects with changed routes. Above this number, all routes count as changed. */
+const PROJECTS_MAX = 1_000;
+
+type Recalled = {
+  /** Null: the name is not held. */
+  readonly route: EdgeRoute | null;
+  readonly verdict: Exclude<MemoryVerdict, 'forget'>;
+};
+
+type Memories = {
+  /** Null: not cached, or not usable. */
+  readonly recall: (hostname: string) => Recalled | null;
+  /** `readAt`: when the query started. */
+  readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
+  readonly notify: (notification: RouteNotification) => void;
+  readonly sizes: () => { readonly known: number; readonly unknown: number };
+};
+
+type Memory = { readonly route: EdgeRoute | null; readonly readAt: number; isOutdated: boolean };
+
+/** `clock`: monotonic milliseconds. */
+function createMemories(clock: () => number, freshMs: number): Memories {
+  const known = new LRUCache<string, Memory>({ max: KNOWN_MAX });
+  const unknown = new LRUCache<string, Memory>({ max: UNKNOWN_MAX });
+  const projects = createProjectChanges();
+  const times = { ...memoryTimes, freshMs };
+  let subscription: Subscription = unsubscribed;
+
+  return {
+    recall(hostname) {
+      const memory = known.get(hostname) ?? unknown.get(hostname);
+      if (memory === undefined) return null;
+      const { route, readAt } = memory;
+      const isOutdated = memory.isOutdated || readAt <= projects.changedAt(route);
+      const verdict = classifyMemory({ readAt, isOutdated }, subscription, clock(), times);
+      return verdict === 'forget' ? null : { route, verdict };
+    },
+    keep(hostname, route, readAt) {
+      const [place, other] = route === null ? [unknown, known] : [known, unknown];
+      other.delete(hostname);
+      place.set(hostname, { route, readAt, isOutdated: false });
+    },
+    notify(notification) {
+      if ('hostname' in notification) {
+        unknown.delete(notification.hostname);
+        const memory = known.peek(notification.hostname);
+        // An outdated entry stays as a fallback if the database is unavailable.
+        if (memory !== undefined) memory.isOutdated = true;
+        if (notification.kind === 'gone') known.delete(notification.hostname);
+      } else if (notification.kind === 'project_changed') {
+        projects.note(notification.projectId, clock());
+      } else {
+        subscription = afterNotification(subscription, notification);
+      }
+    },
+    sizes: () => ({ known: known.size, unknown: unknown.size }),
+  };
+}
+
+function afterNotification(
+  before: Subscription,
+  notification: Extract<RouteNotification, { kind: 'listening' | 'complete' }>,
+): Subscription {
+  if (notification.kind === 'listening') return resubscribe(before, notification.since);
+  return { ...before, completeUntil: notification.until };
+}
+
+/** The time of each project's last route change, instead of searching all names. */
+function createProjectChanges() {
+  const changes = new Map<string, number>();
+  let all = Number.NEGATIVE_INFINITY;
+  return {
+    note(projectId: string, at: number): void {
+      if (changes.size >= PROJECTS_MAX) {
+        changes.clear();
+        all = at;
+      }
+      changes.set(projectId, at);
+    },
+    changedAt: (route: EdgeRoute | null): number =>
+      route === null ? all : Math.max(all, changes.get(route.projectId) ?? all),
+  };
+}
+
+// Whether the database is available, as seen by lookups.
+
+type RouteOutage = {
+  /** A lookup failed or timed out. */
+  readonly begin: (fault: unknown) => void;
+  readonly end: () => void;
+  /** Whether to use a cached entry at once, without waiting for the database. */
+  readonly isBridged: (verdict: MemoryVerdict) => boolean;
+  /** The same after a failed lookup, which can require a check of the database. */
+  readonly mayBridge: (verdict: MemoryVerdict) => Promise<boolean>;
+  /** If true, the caller must retry now. */
+  readonly claimRetry: () => boolean;
+};
+
+type OutageParts = {
+  /** Of the database: routes cannot change until it is back. Never rejects. */
+  readonly isAway: () => Promise<boolean>;
+  readonly log: EdgeLog;
+  readonly clock: () => number;
+};
+
+/** `retryMs`: between two retries, and between two checks of the database. */
+function createRouteOutage(parts: OutageParts, retryMs: number): RouteOutage {
+  const { log, clock } = parts;
+  let triedAt: number | null = null;
+  let isAway = false;
+  let probedAt = Number.NEGATIVE_INFINITY;
+  let probing: Promise<boolean> | null = null;
+
+  function probe(): void {
+    if (probing !== null || clock() - probedAt < retryMs) return;
+    probedAt = clock();
+    probing = parts.isAway().then((found) => {
+      probing = null;
+      isAway = found && triedAt !== null; // a lookup may have succeeded in the meantime
+      return isAway;
+    });
+  }
+
+  return {
+    begin(err) {
+      if (triedAt === null) log.warn({ err }, 'routes cannot be read; cached ones stay in use');
+      triedAt = clock();
+      probe();
+    },
+    end() {
+      if (triedAt !== null) log.warn({}, 'routes can be read again');
+      triedAt = null;
+      isAway = false;
+    },
+    isBridged: (verdict) => triedAt !== null && (verdict === 'ask' || isAway),
+    mayBridge: async (verdict) => verdict === 'ask' || (probing ?? isAway),
+    claimRetry() {
+      if (triedAt === null || clock() - triedAt < retryMs) return false;
+      triedAt = clock();
+      probe();
+      return true;
+    },
+  };
 }

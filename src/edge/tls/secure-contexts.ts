@@ -1,14 +1,14 @@
 /** Certificates ready for TLS. An ID's content never changes; a name's route selects the ID. */
-import { constants, createHash } from 'node:crypto';
+import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
+import { sealOf } from '../../certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
-import { SECOND } from '../../core/time.ts';
+import { HOUR, SECOND } from '../../core/time.ts';
 import { loadOnce } from '../../net/load-once.ts';
-import type { LoadCertificate } from './certificates.ts';
-import { TICKETS_MS, type TicketKeys } from './ticket-keys.ts';
+import type { EdgeService } from '../edge-service.ts';
 
 /** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const TLS_SERVERS_MAX = 1_000;
@@ -134,4 +134,64 @@ function letGo({ server }: Made): void {
 /** A property that @types/node lacks. */
 function contextOf(server: Server): SecureContext {
   return (server as unknown as { readonly _sharedCreds: SecureContext })._sharedCreds;
+}
+
+// Keys of TLS session tickets.
+
+/** RFC 9325, 3.4: at least weekly. Each change costs a visitor one full handshake. */
+const TICKETS_MS = 12 * HOUR;
+/** A name, a MAC key and an AES-128 key, 16 bytes each, as node:tls expects. */
+const TICKET_KEY_BYTES = 48;
+
+/** Returns the same Buffer while the keys are valid. */
+type TicketKeys = () => Buffer;
+
+/**
+ * The same keys in every process, so that a visitor can resume at another edge. node:tls has one
+ * set at a time, so older tickets need a full handshake. `secret`: `tickets` of the derived
+ * secrets.
+ */
+export function createTicketKeys(secret: Uint8Array, now: () => Date): TicketKeys {
+  let known = { period: Number.NaN, keys: Buffer.alloc(0) };
+  return () => {
+    const period = Math.floor(now().getTime() / TICKETS_MS);
+    if (period !== known.period) {
+      const derived = hkdfSync('sha256', secret, '', `keys ${period}`, TICKET_KEY_BYTES);
+      known = { period, keys: Buffer.from(derived) };
+    }
+    return known.keys;
+  };
+}
+
+// Certificates with their keys, decrypted at each load. An ID's content never changes.
+
+/** Null: it does not exist (anymore). */
+export type LoadCertificate = (certificateId: string) => Promise<EdgeCertificate | null>;
+
+type Sealed = { readonly chain: string; readonly sealedKey: Uint8Array };
+
+/** About 20,000 Let's Encrypt certificates of 3 KiB. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+export function createLoadCertificate({
+  lookups,
+  vault,
+}: Pick<EdgeService, 'lookups' | 'vault'>): LoadCertificate {
+  const loadSealed = keepCertificates(lookups.loadCertificate);
+  return async (id) => {
+    const stored = await loadSealed(id);
+    if (stored === null) return null;
+    return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
+  };
+}
+
+/** By ID. Missing certificates are not cached. */
+export function keepCertificates(
+  load: (certificateId: string) => Promise<Sealed | null>,
+): (certificateId: string) => Promise<Sealed | null> {
+  const kept = new LRUCache<string, Sealed>({
+    maxSize: BYTES_MAX,
+    sizeCalculation: ({ chain, sealedKey }) => chain.length + sealedKey.byteLength,
+  });
+  return loadOnce(kept, load);
 }

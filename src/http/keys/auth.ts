@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
   digestNamed,
@@ -13,7 +13,7 @@ import { limitsOf } from '../../core/operations/account-limits.ts';
 import { accountScopes, type Scope, scopes, withImplied } from '../../core/operations/scopes.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import type { ApiKeyStore, StoredKey } from '../../db/api-keys.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
 
@@ -211,4 +211,21 @@ export function createIsSecret(configured: string | undefined): IsSecret {
     holdsKey(value) ||
     (configured !== undefined && value.includes(configured)) ||
     (value.length >= PART_LENGTH && authorization.includes(value));
+}
+
+/** RFC 6750, 2.1; compared in constant time. False if no token is set. */
+export function createIsMetricsToken(
+  token: string | undefined,
+): (authorization: string | undefined) => boolean {
+  if (token === undefined) return () => false;
+  const wanted = digest(token);
+  return (authorization) => {
+    const [, given] = /^bearer +([^ ]+) *$/i.exec(authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), wanted);
+  };
+}
+
+/** Hashed to equal length, as timingSafeEqual requires. */
+function digest(text: string): Uint8Array {
+  return createHash('sha256').update(text).digest();
 }

@@ -1,6 +1,6 @@
 /** Records when keys are used. A timer writes, so requests do not wait; a crash loses FLUSH_MS. */
 import { MINUTE } from '../../core/time.ts';
-import { createKeyUsageStore, type KeyUsageStore } from '../../db/key-uses.ts';
+import { createKeyUsageStore, type KeyUsageStore } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
 
 /** `used` and `deprecated` never throw or wait. */

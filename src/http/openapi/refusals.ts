@@ -1,8 +1,7 @@
 /** Which error codes an operation can return, from its handler and from every step before it. */
 
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
-import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
-import type { Route, Tag } from '../pipeline/route.ts';
+import { type Route, type Tag, takesIdempotencyKey } from '../pipeline/route.ts';
 
 /** Errors that any request can get, listed as each operation's `default` response. */
 export const anywhere = [

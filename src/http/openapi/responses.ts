@@ -1,7 +1,6 @@
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
-import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 import { isPaged } from '../pipeline/paging.ts';
-import type { Route, Success } from '../pipeline/route.ts';
+import { type Route, type Success, takesIdempotencyKey } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { Example, Header, MediaType, Ref, Response } from './model.ts';

@@ -7,12 +7,15 @@ import { isUuid } from '../../core/uuid.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
-import type { RateLimiter, RateLimiters } from '../limits/rate-limit.ts';
-import { rateLimitHeaders, refuseRateLimited } from '../limits/rate-limit-response.ts';
+import {
+  type RateLimiter,
+  type RateLimiters,
+  rateLimitHeaders,
+  refuseRateLimited,
+} from '../limits/rate-limit.ts';
 import type { CountedRequest } from '../limits/windows.ts';
-import { takesAccount } from './account-rule.ts';
 import { type Refusal, refuse } from './errors.ts';
-import type { ApiKeyIdentity, Headers, Route } from './route.ts';
+import { type ApiKeyIdentity, type Headers, type Route, takesAccount } from './route.ts';
 
 /** Authentication, rate limits and key usage, one of each per process. */
 export type ClientChecks = {

@@ -8,18 +8,14 @@ import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { CountRequest } from '../../ops/metrics/traffic.ts';
 import type { Service } from '../../service/service.ts';
 import { createIsSecret, type IsSecret } from '../keys/auth.ts';
-import { rateLimitHeaders } from '../limits/rate-limit-response.ts';
+import { rateLimitHeaders } from '../limits/rate-limit.ts';
 import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
-import { type Cors, createCors } from './cors.ts';
-import type { ApiResponse } from './errors.ts';
-import { completeRefusal, type Refusal, refuse } from './errors.ts';
+import { type ApiResponse, completeRefusal, type Refusal, refuse, refuseField } from './errors.ts';
 import { createIdempotency, type Idempotency, idempotencyKeyOf } from './idempotency.ts';
-import { takesIdempotencyKey } from './idempotency-rule.ts';
 import { withNextLink } from './paging.ts';
-import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
-import type { ApiKeyIdentity, Headers, Route } from './route.ts';
+import { type ApiKeyIdentity, type Headers, type Route, takesIdempotencyKey } from './route.ts';
 import { createRouter, type RouteMatch } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
@@ -272,4 +268,81 @@ function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
     : refuse('internal_error');
+}
+
+// The Fetch standard's CORS protocol. Without configured origins, no CORS headers are sent.
+
+type Cors = {
+  answerHeaders(request: Headers): Readonly<Record<string, string>>;
+  /** `allow`: the response's `Allow` header. */
+  preflightHeaders(request: Headers, allow: string): Readonly<Record<string, string>>;
+};
+
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Signpost-Account, Traceparent, X-Request-Id';
+const EXPOSED_HEADERS =
+  'Accept, Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
+const MAX_AGE_SECONDS = '7200'; // Chromium's maximum
+
+const none = {};
+
+/** Compares origins exactly (`https://shop.example`). Allows no credentials (cookies). */
+export function createCors(origins: readonly string[]): Cors {
+  if (origins.length === 0) return { answerHeaders: () => none, preflightHeaders: () => none };
+  const allowed = new Set(origins);
+  // Keeps responses for different keys, accounts and origins apart in caches.
+  const varies = { vary: 'Authorization, Signpost-Account, Origin' };
+  const answerHeaders = ({ origin }: Headers) =>
+    origin === undefined || !allowed.has(origin)
+      ? varies
+      : {
+          ...varies,
+          'access-control-allow-origin': origin,
+          'access-control-expose-headers': EXPOSED_HEADERS,
+        };
+  return {
+    answerHeaders,
+    preflightHeaders(request, allow) {
+      const { origin = '', 'access-control-request-method': method } = request;
+      if (!allowed.has(origin) || method === undefined) return varies;
+      return {
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': allow,
+        'access-control-allow-headers': ALLOWED_HEADERS,
+        'access-control-max-age': MAX_AGE_SECONDS,
+      };
+    },
+  };
+}
+
+/** Parameters such as `metadata[customer]` are collected below their common name. */
+type ParsedQuery =
+  | {
+      readonly ok: true;
+      readonly value: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+    }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+const KEYED = /^([^[\]]+)\[([^[\]]*)\]$/;
+
+/** Refuses repeated parameters: clients and servers disagree on which value counts. */
+function parseQuery(query: URLSearchParams): ParsedQuery {
+  const plain = new Map<string, string>();
+  const keyed = new Map<string, Map<string, string>>();
+  for (const [name, value] of query) {
+    const [, outer, inner] = KEYED.exec(name) ?? [];
+    const group = outer === undefined ? plain : (keyed.get(outer) ?? new Map<string, string>());
+    const own = inner ?? name;
+    if (group.has(own) || (outer !== undefined && plain.has(outer)) || keyed.has(name)) {
+      return {
+        ok: false,
+        refusal: refuseField('invalid_query', name, 'is given more than once', 'repeated'),
+      };
+    }
+    group.set(own, value);
+    if (outer !== undefined) keyed.set(outer, group);
+  }
+  const objects = [...keyed].map(([name, group]) => [name, Object.fromEntries(group)] as const);
+  return { ok: true, value: { ...Object.fromEntries(plain), ...Object.fromEntries(objects) } };
 }

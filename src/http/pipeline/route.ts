@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import type { Access } from '../../core/access.ts';
-import type { Scope } from '../../core/operations/scopes.ts';
-import type { ApiResponse } from './errors.ts';
-import { type ErrorCode, type FieldError, type Refusal, refuseFields } from './errors.ts';
+import { isAccountScope, type Scope } from '../../core/operations/scopes.ts';
+import {
+  type ApiResponse,
+  type ErrorCode,
+  type FieldError,
+  type Refusal,
+  refuseFields,
+} from './errors.ts';
 import { type ParamName, validate, validateQuery } from './validate.ts';
 
 /** `any`: any valid key. Null: no key is required or read. */
@@ -223,4 +228,18 @@ function no(
   { problems, errors }: { readonly problems: string; readonly errors: readonly FieldError[] },
 ): Prepared {
   return { ok: false, refusal: refuseFields(code, problems, errors) };
+}
+
+/** Whether the route uses an account's data, so that `Signpost-Account` can choose the account. */
+export function takesAccount({ scope }: Pick<Route, 'scope'>): boolean {
+  return scope !== null && isAccountScope(scope);
+}
+
+/** Every POST that requires a key, unless each request is meant to have an effect. */
+export function takesIdempotencyKey({
+  method,
+  scope,
+  isRepeated,
+}: Pick<Route, 'method' | 'scope' | 'isRepeated'>): boolean {
+  return method === 'POST' && scope !== null && isRepeated !== true;
 }

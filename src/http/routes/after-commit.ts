@@ -3,9 +3,9 @@
  * queue, and the reconciler adds missing jobs and removes old ones within a minute.
  */
 import type { DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
-import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainDetails } from '../../db/domains/domain-list.ts';
 import type { EndedEpoch } from '../../db/domains/domains.ts';
-import { addFollowUps, forgetJobs } from '../../queue/domain-jobs.ts';
+import { addFollowUps, forgetJobs } from '../../queue/queues.ts';
 import type { Service } from '../../service/service.ts';
 
 type CommittedChange = {

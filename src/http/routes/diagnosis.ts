@@ -1,6 +1,7 @@
 /** Diagnoses a host name that need not be attached to a project. */
-
 import type { Access } from '../../core/access.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { recordFor } from '../../core/names/instructions.ts';
 import { findAttached } from '../../db/domains/domains.ts';
 import {
   type ExaminedName,
@@ -15,6 +16,8 @@ import { refuseBusy } from '../limits/account-limits.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
+import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
+import { docsReading } from '../schemas/examples.ts';
 
 /** Per process: one diagnosis takes up to 32 DNS queries and 7 s, behind a proxy or with `reach` 12 s. */
 const AT_ONCE_MAX = 10;
@@ -105,4 +108,37 @@ async function askedFor(
         'required',
       )
     : { name: { hostname: ascii, target }, domainId: attached?.id ?? null };
+}
+
+/** Refuses the same names as adding a domain, without DNS or database queries. */
+export function hostnameRoute({ config }: Service): Route {
+  return route({
+    tag: 'Domains',
+    stability: 'experimental',
+    method: 'GET',
+    path: '/v1/hostname',
+    scope: 'domains:read',
+    operationId: 'readHostname',
+    summary: 'Parse a host name',
+    description:
+      'Parses typed or pasted text and refuses it for the same reasons as adding a domain does. No lookups, no changes.',
+    query: hostnameQuery,
+    success: {
+      status: 200,
+      description: 'The parsed host name',
+      schema: hostnameReading,
+      example: docsReading,
+    },
+    refusals: ['invalid_hostname', 'wildcard_unsupported', 'platform_hostname', 'public_suffix'],
+    handle: async ({ query }) => {
+      const parsed = parseHostname(query.text, config.platform.domain);
+      if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+      const { ascii, unicode, zone } = parsed.hostname;
+      const { type, name } = recordFor({ hostname: ascii, target: '' });
+      return {
+        status: 200,
+        body: { hostname: ascii, unicodeHostname: unicode, zone, record: { type, name } },
+      };
+    },
+  });
 }

@@ -16,7 +16,7 @@ import { toUnicodeName } from '../../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { Certificate } from '../../core/records.ts';
-import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainDetails } from '../../db/domains/domain-list.ts';
 import { observationIn } from '../../db/domains/domain-row.ts';
 import { shownIn } from '../../db/domains/served-certificates.ts';
 import { type Problem, SUPERSEDED } from '../../db/issuance/issue-work.ts';

@@ -4,21 +4,19 @@ import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
 import type { Plan } from '../../core/records.ts';
-import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainDetails } from '../../db/domains/domain-list.ts';
 import type { NewDomain } from '../../db/domains/domains.ts';
 import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
+import { type ApiResponse, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
 import { type ApiRequest, type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
 import { docsDomain } from '../schemas/examples.ts';
 import { tooManyKeys } from '../schemas/metadata.ts';
-import { forgetEpoch, wakeDomain } from './after-commit.ts';
+import { forgetEpoch, runNow, wakeDomain } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
 import { findProject, openAccount } from './projects.ts';
-import { verifyNow } from './verify-now.ts';
 
 /** Closes the connections that this process's edge serves under the name. */
 export type DropTraffic = (hostname: string) => void;
@@ -271,4 +269,35 @@ function answer(service: Service, found: DomainDetails | null, status: number): 
   return found === null
     ? refuse('domain_not_found')
     : { status, body: domainView(found, service.config.verifyWindowMs, service.now()) };
+}
+
+// Verifies a domain, on behalf of its project or of an operator.
+
+type Verifying = {
+  readonly access: Access;
+  readonly projectId: string;
+  readonly hostname: string;
+  readonly requestId: string;
+};
+
+/** Moves the jobs forward after the commit. 404 if the project does not have the domain. */
+export async function verifyNow(
+  service: Service,
+  { access, projectId, hostname, requestId }: Verifying,
+  view: (domain: DomainDetails) => ApiResponse,
+): Promise<ApiResponse> {
+  const { domains, now } = service;
+  const verify = await domains.requestVerify(access, projectId, hostname, now());
+  if (verify === null) return refuse('domain_not_found');
+  const { domain: verified, ended } = verify;
+  return {
+    ...view(verified),
+    afterCommit: async () => {
+      if (ended !== null) await forgetEpoch(service, ended, requestId);
+      await wakeDomain(service, verified, requestId);
+      if (verified.status !== 'verified') return;
+      const job = { domainId: verified.id, epoch: verified.epoch };
+      await runNow(service, 'issue-certificate', job, requestId);
+    },
+  };
 }

@@ -24,7 +24,7 @@ export function escalationInWords(
   return { cause, ...escalationWords(cause, wordable(stored), reader) };
 }
 
-/** The EscalationCase of docs/run/operators-api.md. Null for a cause of another version. */
+/** The EscalationCase of the API. Null for a cause of another version. */
 export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
   if (words === null) return null;

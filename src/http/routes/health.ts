@@ -8,7 +8,7 @@ import {
   type ReadReadiness,
 } from '../../ops/readiness.ts';
 import type { Service } from '../../service/service.ts';
-import { createIsMetricsToken } from '../keys/metrics-token.ts';
+import { createIsMetricsToken } from '../keys/auth.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';

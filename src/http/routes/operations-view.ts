@@ -1,8 +1,11 @@
 import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
-import type { OperatorTask, Vitals } from '../../core/operations/operator-task.ts';
-import { operatorTasksOf } from '../../core/operations/operator-tasks.ts';
+import {
+  type OperatorTask,
+  operatorTasksOf,
+  type Vitals,
+} from '../../core/operations/operator-tasks.ts';
 import { roleNames } from '../../core/operations/roles.ts';
 import type { DnsUnknownDomain, FoundDomain, HourlyEvents } from '../../db/operations.ts';
 import type { Overview } from '../../service/overview.ts';
@@ -16,7 +19,7 @@ export type OperatorInTrouble = {
   readonly hostnames: readonly string[];
 };
 
-/** The OperationsOverview of docs/run/operators-api.md. The highest counts come first. */
+/** The OperationsOverview of the API. The highest counts come first. */
 export function overviewView(overview: Overview) {
   const { at, state, queues, budget } = overview;
   const dnsOperators = operatorsInTrouble(overview.dnsUnknown);

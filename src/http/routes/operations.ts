@@ -1,12 +1,16 @@
 /** Operator views of all projects, and restarting their work. */
-
 import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
-import { followUps } from '../../core/life/follow-ups.ts';
 import { partOfName } from '../../core/names/idna.ts';
-import { type DomainJob, type DomainQueue, domainQueues } from '../../core/operations/jobs.ts';
+import type { SeenProcess } from '../../core/operations/fleet.ts';
+import {
+  type DomainJob,
+  type DomainQueue,
+  domainQueues,
+  followUps,
+} from '../../core/operations/jobs.ts';
 import type { Quarantine } from '../../core/records.ts';
 import { isUuid } from '../../core/uuid.ts';
-import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainDetails } from '../../db/domains/domain-list.ts';
 import type { SweepName } from '../../db/domains/sweeps.ts';
 import { loadTimeline } from '../../db/events.ts';
 import {
@@ -18,27 +22,30 @@ import {
   type OperationsDomain,
 } from '../../db/operations.ts';
 import { eventView } from '../../events/event-stream.ts';
-import type { SeenJob } from '../../queue/seen-job.ts';
+import type { SeenJob } from '../../queue/queues.ts';
+import { fleetStore, loadFleet } from '../../service/fleet.ts';
 import type { InstallationOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { domain } from '../schemas/domains.ts';
 import { docsDomain, foundExample, overviewExample, watchedExample } from '../schemas/examples.ts';
 import {
   domainSearch,
+  fleetProcess,
+  fleetProcesses,
   foundDomains,
   operationsOverview,
+  processExample,
   runRequest,
   watchedDomain,
   workplaces,
 } from '../schemas/operations.ts';
 import { runNow } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
+import { verifyNow } from './domains.ts';
 import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
-import { verifyNow } from './verify-now.ts';
 
 /** As the schema says. */
 const TIMELINE_LENGTH = 200;
@@ -219,7 +226,7 @@ async function withDomain(
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
-/** The WatchedDomain of docs/run/operators-api.md. The reads are not one snapshot. */
+/** The WatchedDomain of the API. The reads are not one snapshot. */
 async function watchedView(service: Service, found: OperationsDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
@@ -276,4 +283,77 @@ async function seeJobs(
   } catch {
     return null; // the data from the database is still shown
   }
+}
+
+// The processes of the installation, for operators.
+
+export function fleetRoutes(service: Service, overview: InstallationOverview): readonly Route[] {
+  return [listProcesses(service), acceptConfiguration(service, overview)];
+}
+
+function listProcesses(service: Service): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/operations/processes',
+    scope: 'ops:read',
+    operationId: 'listProcesses',
+    tag: 'Operations',
+    stability: 'experimental',
+    summary: 'List the processes',
+    description:
+      'Processes that run, that were refused within the last 15 minutes, and that have not reported for up to an hour.',
+    success: {
+      status: 200,
+      description: 'The processes',
+      schema: fleetProcesses,
+      example: [processExample],
+    },
+    handle: async () => ({
+      status: 200,
+      body: (await loadFleet(service)).processes.map(processView),
+    }),
+  });
+}
+
+function acceptConfiguration(service: Service, overview: InstallationOverview): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/operations/processes/:processId/accept',
+    scope: 'admin',
+    operationId: 'acceptConfiguration',
+    tag: 'Operations',
+    stability: 'experimental',
+    summary: 'Accept the configuration of a refused process',
+    description:
+      'Its settings become those of the installation. Start it again, then restart the others: with the previous settings, a process does not start any more.',
+    success: {
+      status: 200,
+      description: 'The refused process',
+      schema: fleetProcess,
+      example: processExample,
+    },
+    refusals: ['process_not_found'],
+    async handle({ params: { processId } }) {
+      const { processes } = await loadFleet(service);
+      const found = processes.find(({ id }) => id === processId);
+      const isKnown = found !== undefined && isUuid(processId);
+      if (!isKnown || !(await fleetStore(service).accept(processId))) {
+        return refuse('process_not_found');
+      }
+      const body = processView(found);
+      return { status: 200, body, afterCommit: async () => overview.forget() };
+    },
+  });
+}
+
+/** The Process of the API. */
+function processView({ settings, differs, isCutOff, ...process }: SeenProcess) {
+  const { id, role, host, pid, version, state, startedAt, seenAt } = process;
+  const problem =
+    process.problem ?? (isCutOff ? `REDIS_URL ${settings['REDIS_URL']} does not answer.` : null);
+  return {
+    ...{ id, role, host, pid, version, state, startedAt, seenAt, problem },
+    differs: differs.map(({ name, value, current }) => ({ setting: name, value, current })),
+    settings: Object.entries(settings).map(([name, value]) => ({ setting: name, value })),
+  };
 }

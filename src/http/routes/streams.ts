@@ -15,18 +15,12 @@ import {
 } from '../../events/event-stream.ts';
 import { createFeed, sharePages } from '../../events/feed.ts';
 import { createWatching, type Watching } from '../../events/watching.ts';
+import { createKeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
 import { refuseBusy } from '../limits/account-limits.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
-import {
-  createStreamSlots,
-  defaultStreamLimits,
-  type StreamLimits,
-  type StreamSlots,
-} from './stream-slots.ts';
 
 export type Streams = {
   readonly open: OpenStream;
@@ -209,5 +203,46 @@ function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
     return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);
+  };
+}
+
+// How many event streams are open.
+
+/** Open at once, per process and per key. An account has its own limit. */
+type StreamLimits = { readonly total: number; readonly perKey: number };
+
+/** Half of the server's connections (src/net/connections.ts); two pages for each of ten users. */
+const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
+
+type StreamSlots = {
+  /** Names the limit that is reached. `release` is idempotent. */
+  take(
+    keyId: string,
+    access: Access,
+  ):
+    | { readonly kind: 'taken'; readonly release: () => void }
+    | { readonly kind: 'key_full'; readonly limit: number }
+    | { readonly kind: 'account_full'; readonly limit: number }
+    | { readonly kind: 'process_full' };
+};
+
+/** Per process. */
+function createStreamSlots({ total, perKey }: StreamLimits): StreamSlots {
+  const ofKeys = createKeyedCount({ total, perKey });
+  const ofAccounts = createKeyedCount({ total, perKey: total });
+  return {
+    take(keyId, access) {
+      const [owner, most] =
+        access.kind === 'account' ? [access.accountId, access.limits.streams] : ['', null];
+      const releaseAccount = ofAccounts.admit(owner, most ?? total);
+      if (releaseAccount === 'key' && most !== null) return { kind: 'account_full', limit: most };
+      if (typeof releaseAccount !== 'function') return { kind: 'process_full' };
+      const releaseKey = ofKeys.admit(keyId);
+      if (typeof releaseKey === 'function') {
+        return { kind: 'taken', release: () => [releaseKey, releaseAccount].map((one) => one()) };
+      }
+      releaseAccount();
+      return releaseKey === 'key' ? { kind: 'key_full', limit: perKey } : { kind: 'process_full' };
+    },
   };
 }

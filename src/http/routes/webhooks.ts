@@ -20,8 +20,8 @@ import {
   webhooksQuery,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
-import { createSendTest } from './send-test.ts';
 import {
+  createSendTest,
   listDeliveries,
   replayEvents,
   replayProjectEvents,

@@ -2,18 +2,27 @@
 import { z } from 'zod';
 import type { EscalationCause } from '../../core/certificates/escalation.ts';
 import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
+import {
+  type ChangeState,
+  type ChangeVerb,
+  changeTypes,
+} from '../../core/diagnosis/changes/change.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import {
+  badges,
+  pathSteps,
+  summaryActions,
+  type Tone,
+} from '../../core/life/summary/summary-types.ts';
 import { text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { certificate } from './certificates.ts';
-import { dnsChanges } from './changes.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 import { projectId } from './projects.ts';
-import { summary } from './summary.ts';
 
 /** src/core/names/hostname.ts parses it and has specific error codes. */
 const hostname = z
@@ -190,6 +199,88 @@ const checks = z
       .meta({ description: 'End of the verification window; null unless the domain is pending' }),
   })
   .meta({ id: 'Checks', description: 'DNS checks of a domain' });
+
+// src/core/life/summary/ builds the values. The dashboard and the CLI show the same.
+
+const tone = explainedEnum('Tone', 'How urgent it is', {
+  ok: 'It works',
+  wait: 'On its way',
+  warn: 'Someone has to act',
+  bad: 'Visitors are affected, or checks ended',
+  idle: 'Not yet, or unknown',
+} satisfies Readonly<Record<Tone, string>>);
+
+const summary = z
+  .object({
+    tone,
+    badge: z.enum(badges).meta({ description: 'Label of the state, for people' }),
+    headline: sentence('What to do, or that there is nothing to do'),
+    text: sentence('Why'),
+    brief: sentence('A few words, for a list'),
+    path: z.array(z.object({ step: z.enum(pathSteps), tone })).meta({
+      description: 'The way of a request, as far as it is measured',
+    }),
+    action: z
+      .nullable(z.enum(summaryActions))
+      .meta({ description: 'What to offer first; null for nothing' }),
+    actor: z.nullable(actor).meta({ description: 'Who needs to act; null if no action is needed' }),
+    line: sentence('Summary in one line, including the time'),
+    now: sentence('Headline and text as sentences'),
+    next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
+    nextAt: z.nullable(time()),
+  })
+  .meta({
+    id: 'Summary',
+    description: 'How the domain stands, for people',
+  });
+
+// src/core/diagnosis/changes/ builds the values.
+
+const states = {
+  to_do: 'On no name server',
+  spreading: 'On some',
+  done: 'On every one that answers',
+  unknown: 'Not checked, or no usable answer',
+} satisfies Readonly<Record<ChangeState, string>>;
+
+const serverChange = z
+  .object({
+    name: z.string().meta({ description: 'Name, or address of a resolver' }),
+    state: z.enum(['done', 'to_do', 'unknown']),
+    shows: sentence('What it has'),
+  })
+  .meta({ id: 'ServerChange', description: 'One name server' });
+
+/** A TTL has 31 bits (RFC 2181, section 8). */
+const ttl = wholeNumber({ min: 0, max: 2_147_483_647 });
+
+const dnsChange = z
+  .object({
+    verb: explainedEnum('ChangeVerb', 'What to do with the record', {
+      add: 'Create it',
+      change: 'Replace its value `was` by `value`',
+      delete: 'Delete it',
+      keep: 'Leave it as it is',
+    } satisfies Readonly<Record<ChangeVerb, string>>),
+    type: z.enum(changeTypes).meta({ description: 'As the form of the DNS provider calls it' }),
+    name: z.string().meta({
+      description:
+        'As the form of the DNS provider expects it: `docs`; `@` or empty for the zone itself; a full name with a final dot in another zone',
+    }),
+    value: z.string().meta({ description: "The record's value; CAA in presentation form" }),
+    was: z.string().optional().meta({ description: 'The value to replace; only with `change`' }),
+    ttl: ttl.meta({ description: 'TTL in seconds; of `delete` and `keep` as observed' }),
+    state: explainedEnum('ChangeState', 'Progress of the change', states),
+    servers: z.array(serverChange).meta({
+      description: 'Progress of each one',
+    }),
+    note: sentence('Advice').optional(),
+  })
+  .meta({ id: 'DnsChange', description: 'What to do with one record' });
+
+export const dnsChanges = z.array(dnsChange).meta({
+  description: 'What to do at the DNS provider, in order',
+});
 
 /** A time that does not apply is null. */
 export const domain = z

@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { FleetCounts } from '../../core/operations/fleet.ts';
 import type { InstallationState } from '../../db/installation.ts';
 import { beforeDeadline } from '../../net/deadline.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from '../../net/load-once.ts';
 import type { QueueMemory } from '../../queue/backend.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
 

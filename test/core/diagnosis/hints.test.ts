@@ -1,8 +1,12 @@
 /** Mistakes that a check recognizes, from zones as customers write them. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Hint, HintCode } from '../../../src/core/diagnosis/hints.ts';
-import { isRelativeTarget, isTargetWithJunk } from '../../../src/core/diagnosis/target-slips.ts';
+import {
+  type Hint,
+  type HintCode,
+  isRelativeTarget,
+  isTargetWithJunk,
+} from '../../../src/core/diagnosis/hints.ts';
 import {
   expectedFor,
   mute,

@@ -1,8 +1,8 @@
 /** The pages without a socket: the dashboard over its API routes, and a browser with a cookie. */
 
 import { withDashboard } from '../../../src/dashboard/dashboard.ts';
+import { hostnameRoute } from '../../../src/http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
-import { hostnameRoute } from '../../../src/http/routes/hostname.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { publishingRoutes } from '../../http/publishing-routes.ts';
 import { startTestApi, type TestApi } from '../../http/support.ts';

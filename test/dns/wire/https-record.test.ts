@@ -1,7 +1,7 @@
 /** The wire forms of RFC 9460, appendix D, and malformed ones. */
 import { expect, it } from 'vitest';
-import { decodeHttps } from '../../../src/dns/wire/https-record.ts';
-import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
+import { MalformedMessage } from '../../../src/dns/wire/name.ts';
+import { decodeHttps } from '../../../src/dns/wire/records.ts';
 
 const foo = '03666f6f076578616d706c6503636f6d00';
 const plain = { port: null, hints: [], ech: false };

@@ -2,7 +2,7 @@ import { type Answer, decode as decodeOther, encode as encodeOther } from 'dns-p
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeMessage, encodeQuestion } from '../../../src/dns/wire/message.ts';
-import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
+import { MalformedMessage } from '../../../src/dns/wire/name.ts';
 import { typeCodes } from '../../../src/dns/wire/records.ts';
 
 const response = (answers: Answer[], flags = 0) =>

@@ -7,7 +7,7 @@ import {
   readAnswer,
 } from '../../../src/dns/wire/exchange.ts';
 import { decodeMessage, encodeQuestion, type Message } from '../../../src/dns/wire/message.ts';
-import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
+import { MalformedMessage } from '../../../src/dns/wire/name.ts';
 import { sizeOfRun } from '../../support/run.ts';
 import { asked, hostname, id, mutatedPackets, originals, target } from './mutations.ts';
 import { namesByHand } from './names-by-hand.ts';

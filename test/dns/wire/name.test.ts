@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeName, encodeName, isWithin, parentOf } from '../../../src/dns/wire/name.ts';
-import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
+import {
+  decodeName,
+  encodeName,
+  isWithin,
+  MalformedMessage,
+  parentOf,
+} from '../../../src/dns/wire/name.ts';
 
 const label = (text: string) => [text.length, ...Buffer.from(text, 'latin1')];
 const wire = (...labels: string[]) => Uint8Array.from([...labels.flatMap(label), 0]);

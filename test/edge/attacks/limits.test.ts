@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { createRequestLimit } from '../../../src/edge/limits.ts';
 import { heldTooMuch } from '../../../src/edge/proxy/slow-readers.ts';
-import { createRequestLimit } from '../../../src/edge/request-limit.ts';
 import { createVisitorLimits } from '../../../src/edge/visitor-limits.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 import { closeAfterEach } from '../../support/closings.ts';

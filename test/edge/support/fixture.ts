@@ -21,10 +21,9 @@ import {
   sealOf,
 } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
-import { createEdge } from '../../../src/edge/edge.ts';
+import { createEdge, type EdgeRules } from '../../../src/edge/edge.ts';
 import { type EdgeLimits, edgeLimits } from '../../../src/edge/limits.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
-import type { EdgeRules } from '../../../src/edge/rules.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 import type { Service } from '../../../src/service/service.ts';
 import { defaultConfig, plainService, testVault } from '../../support/plain-service.ts';

@@ -1,7 +1,6 @@
 /** Sites whose certificate has the id of their name, and session ticket keys. */
 
-import type { Site } from '../../../src/edge/tls/secure-contexts.ts';
-import { createTicketKeys } from '../../../src/edge/tls/ticket-keys.ts';
+import { createTicketKeys, type Site } from '../../../src/edge/tls/secure-contexts.ts';
 
 export const siteOf = (id: string): Site => ({
   hostname: id,

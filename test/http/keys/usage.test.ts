@@ -2,8 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { digestOf } from '../../../src/config/api-key.ts';
 import { wholeInstallation } from '../../../src/core/access.ts';
 import { MINUTE, SECOND } from '../../../src/core/time.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-uses.ts';
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  createKeyUsageStore,
+  type KeyUsageStore,
+} from '../../../src/db/api-keys.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
 import { plainService } from '../../support/plain-service.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createRateLimiter } from '../../../src/http/limits/rate-limit.ts';
 import {
+  createRateLimiter,
   rateLimitHeaders,
   refuseRateLimited,
-} from '../../../src/http/limits/rate-limit-response.ts';
+} from '../../../src/http/limits/rate-limit.ts';
 
 function limiter(quota: number, windowSeconds = 60, name: 'key' | 'address' = 'key') {
   const clock = { seconds: 1_000 };

@@ -5,8 +5,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Storage } from '../../../src/config/config.ts';
 import { openDatabase } from '../../../src/db/engine/client.ts';
 import { migrate } from '../../../src/db/engine/migrate.ts';
-import { openRateLimiters, type RateLimiters } from '../../../src/http/limits/rate-limit.ts';
-import { openRateLimitStore } from '../../../src/http/limits/store.ts';
+import {
+  openRateLimiters,
+  openRateLimitStore,
+  type RateLimiters,
+} from '../../../src/http/limits/rate-limit.ts';
 import { defaultConfig, plainService } from '../../support/plain-service.ts';
 import { lacks } from '../../support/programs.ts';
 import { startPostgres } from '../../support/servers.ts';

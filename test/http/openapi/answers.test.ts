@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { EventType } from '../../../src/core/life/events.ts';
 import type { Certificate, Escalation } from '../../../src/core/records.ts';
-import type { DomainDetails } from '../../../src/db/domains/domain-details.ts';
+import type { DomainDetails } from '../../../src/db/domains/domain-list.ts';
 import { eventView } from '../../../src/events/event-stream.ts';
 import { domainView } from '../../../src/http/routes/domain-view.ts';
 import { renderJson } from '../../../src/net/json.ts';

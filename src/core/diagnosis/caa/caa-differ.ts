@@ -3,7 +3,6 @@ import type { Actor } from '../finding.ts';
 import { areOfSeveralProviders } from '../providers.ts';
 import { foreign, foreignName, lines, listed, type Words } from '../words.ts';
 import type { CaaDifference } from './caa.ts';
-import { caaPlace } from './caa-place.ts';
 
 /** Of the finding `caa_blocks`. */
 type Differing = {
@@ -66,4 +65,11 @@ export function splitWords(finding: Differing & { readonly differ: CaaDifference
       ? `These name servers seem to belong to different DNS providers, which do not copy records from each other. Make the CAA records of ${at} at ${forbidding} the same as at ${allowing}, or use the name servers of only one provider.`
       : `If you just changed these records, wait: your DNS provider is updating its name servers. We check again automatically. If it lasts more than an hour, ask your provider why ${forbidding} ${isOne ? 'has' : 'have'} other CAA records of ${at} than ${allowing}.`,
   };
+}
+
+/** The name that holds the records, and the one that leads there. */
+export function caaPlace(name: string, publishedAt: string | undefined): string {
+  return publishedAt === undefined
+    ? foreignName(name)
+    : `${foreignName(publishedAt)}, where ${foreignName(name)} leads`;
 }

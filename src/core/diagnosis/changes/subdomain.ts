@@ -6,8 +6,15 @@ import { isSameName } from '../server-pointing.ts';
 import { foreign, foreignName } from '../words.ts';
 import { type ChangeType, type DnsChange, nameIn, noted } from './change.ts';
 import { isSaidByRow, namingNote, valueAt } from './notes.ts';
-import { type ChangePlace, hintsAbout, isOfWildcard, isProxied } from './place.ts';
-import { answersOf, type HasChange, spread } from './spread.ts';
+import {
+  answersOf,
+  type ChangePlace,
+  type HasChange,
+  hintsAbout,
+  isOfWildcard,
+  isProxied,
+  spread,
+} from './place.ts';
 
 /** More records than a person deletes by hand; later checks show the rest. */
 const DELETIONS_MAX = 12;

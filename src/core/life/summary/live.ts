@@ -1,5 +1,5 @@
 /** A live domain: what visitors see comes first. */
-import { dateInWords } from './dates.ts';
+
 import {
   actionFor,
   headlineOf,
@@ -8,7 +8,7 @@ import {
   type LeadingFinding,
   othersThanOurs,
 } from './leading-finding.ts';
-import type { Situation, SummaryInput, Tone } from './summary-types.ts';
+import { dateInWords, type Situation, type SummaryInput, type Tone } from './summary-types.ts';
 
 export function live(input: SummaryInput, leading: LeadingFinding | null, now: Date): Situation {
   const { certificate, hasEscalation, deploy, missedAt } = input;

@@ -1,6 +1,6 @@
 /** Sentences about the progress of the changes at the DNS provider. */
 import { type ChangeVerb, type DnsChange, isOpen } from '../../diagnosis/changes/change.ts';
-import { counted } from '../../words.ts';
+import { counted } from '../../names/printable.ts';
 
 /** Every open change is on some name servers, but not on all. */
 export function isSpreading(changes: readonly DnsChange[]): boolean {

@@ -2,9 +2,8 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
 import type { Link } from '../../layout.ts';
+import { bar, panel } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
-import { bar } from './bar.ts';
-import { panel } from './panel.ts';
 
 const tones = { blocks: 'bad', warns: 'warn', informs: 'idle' } as const;
 export const operatorActors = {
