@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { notRunReporter } from './test/support/not-run.ts';
+import { isLongRun, longFiles } from './test/support/run.ts';
 import { watchForStuckRun } from './test/support/stuck-run.ts';
 import { v8Options } from './test/support/v8-options.ts';
 
@@ -8,6 +9,9 @@ const stuck = watchForStuckRun();
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: isLongRun
+      ? []
+      : longFiles.filter((file) => !process.argv.some((one) => file.includes(one))),
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: [
       'test/support/end-with-the-runner.ts',

@@ -78,7 +78,8 @@ const steps = [
 ];
 
 checkNode();
-if (anythingDue()) await locked(runSteps);
+// While tests run, their project stays as it was set up: one of them must not recompile it under the others.
+if (process.env.SIGNPOST_SETUP !== 'done' && anythingDue()) await locked(runSteps);
 
 function anythingDue() {
   const state = readState();

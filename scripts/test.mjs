@@ -30,7 +30,12 @@ async function runVitest() {
   const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
   const child = spawn(process.execPath, [vitest, 'run', ...args], {
     stdio: 'inherit',
-    env: { ...process.env, TMPDIR: folder, ...(isLong && { TEST_LONG: '1' }) },
+    env: {
+      ...process.env,
+      SIGNPOST_SETUP: 'done',
+      TMPDIR: folder,
+      ...(isLong && { TEST_LONG: '1' }),
+    },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

@@ -135,7 +135,6 @@ describe('The documentation of the queues', () => {
     const page = read('docs/integrate/webhooks.md');
     const seconds = DELIVERY_TIMEOUT_MS / SECOND;
     expect(page).toContain(`any 2xx within ${seconds} seconds`);
-    expect(page).toContain(`| \`timed_out\` | no answer within ${seconds} seconds |`);
     const { host, project, account } = deliveriesInFlight;
     expect(page).toContain(
       `${host} messages of an account are in flight to one host, ${project} of a project and ${account} of an account`,

@@ -30,7 +30,7 @@ type Interruptions = {
 };
 
 /**
- * How a command ended; main.ts derives the exit code.
+ * How a command ended; signpost.ts derives the exit code.
  * - `done` (0): it worked and found no problem.
  * - `negative` (1): it found and showed a problem.
  * - `undecided` (2): the result is unknown, for a reason shown or given as the problem.

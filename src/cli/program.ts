@@ -38,7 +38,7 @@ export function createProgram(
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: () => {}, // main.ts prints errors
+      outputError: () => {}, // signpost.ts prints errors
       getOutHelpWidth: () => columnsFor(io.screen.columns),
       getErrHelpWidth: () => columnsFor(io.screen.columns),
       getOutHasColors: () => true, // styleTitle decides

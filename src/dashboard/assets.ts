@@ -37,7 +37,7 @@ const styles = [
 ];
 /** Each after its imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
-const scriptModules = ['ago', 'times', 'forms', 'morph', 'refresh', 'shared', 'live'];
+const scriptModules = ['ago', 'times', 'forms', 'refresh', 'live'];
 
 export function loadAssets(): Assets {
   const rules = styles.map((name) => read(`${styleFolder}${name}.css`));

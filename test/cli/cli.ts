@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { runSignpost } from '../../src/cli/main.ts';
+import { runSignpost } from '../../src/cli/signpost.ts';
 import { capturedIo } from './io.ts';
 
 /** The compiled program that a shell would run. */

@@ -86,14 +86,13 @@ function notAllowed({ tolerance }: Fault, failures: readonly Failure[], calmAt: 
 
 function countFailures(failures: readonly Failure[], calmAt: number): string[] {
   const during = failures.filter(({ at }) => at <= calmAt);
-  const counted = (['api', 'visitor'] as const).flatMap((who) => {
+  return (['api', 'visitor'] as const).flatMap((who) => {
     const own = during.filter((one) => one.who === who);
     if (own.length === 0) return [];
     const answered = own.filter(({ status }) => status === 503).length;
     const how = answered > 0 ? ` (${answered} of them 503)` : '';
     return [`${own.length} ${who === 'api' ? 'API requests' : 'visits'} failed${how}`];
   });
-  return counted.length === 0 ? ['no request failed'] : counted;
 }
 
 function slowRecovery({ recoverySeconds }: Fault, seen: number | null): string[] {

@@ -1,5 +1,5 @@
 /**
- * Tests the setup of `npm start` and `npm test` in this checkout, and from scratch in a small project with the real npm
+ * Tests the setup of `npm start` and `npm test` from scratch, in a small project with the real npm
  * and compiler and a stub for Prisma.
  */
 import { execFile } from 'node:child_process';
@@ -17,16 +17,16 @@ let root: string;
 
 type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** Runs the setup of the project in `folder`. */
-function setUp(folder: string): Promise<Outcome> {
+/** Runs the setup of the small project. */
+function setUp(more: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   // Disables npm's network access.
   const npm = { offline: 'true', audit: 'false', fund: 'false', update_notifier: 'false' };
   const settings = Object.entries(npm).map(([name, value]) => [`npm_config_${name}`, value]);
-  const env = { ...process.env, ...Object.fromEntries(settings) };
+  const env = { ...process.env, SIGNPOST_SETUP: '', ...Object.fromEntries(settings), ...more };
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [join(folder, 'scripts', 'setup.mjs')],
+      [join(root, 'scripts', 'setup.mjs')],
       { cwd: tmpdir(), env, timeout: 110_000 },
       (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     );
@@ -125,7 +125,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 
 describe('The setup of a fresh clone', () => {
   it('does everything once, however many start it at the same time', async () => {
-    const both = await Promise.all([setUp(root), setUp(root)]);
+    const both = await Promise.all([setUp(), setUp()]);
     expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
       [0, ''],
@@ -141,7 +141,7 @@ describe('The setup of a fresh clone', () => {
   });
 
   it('is silent and does nothing the second time', async () => {
-    expect(await setUp(root)).toEqual(nothing);
+    expect(await setUp()).toEqual(nothing);
   });
 });
 
@@ -149,37 +149,39 @@ describe('A later setup', () => {
   it('compiles edited files and forgets removed ones', async () => {
     await write('src/main.ts', 'export const answer: number = 42;\n');
     await rm(join(root, 'src/old.ts'));
-    expect(steps(await setUp(root))).toEqual(['Compiling', 'Generating the API client']);
+    expect(steps(await setUp())).toEqual(['Compiling', 'Generating the API client']);
     expect(await read('dist/src/main.js')).toContain('answer = 42');
     expect(await read('packages/client/src/schema.ts')).toContain('Answer = 42');
     await expect(read('dist/src/old.js')).rejects.toThrow('ENOENT');
-    expect(await setUp(root)).toEqual(nothing);
+    expect(await setUp()).toEqual(nothing);
   });
 
   it('regenerates the client of an edited schema', async () => {
     await write('prisma/schema.prisma', '// the second one');
-    expect(steps(await setUp(root))).toEqual([
+    expect(steps(await setUp())).toEqual([
       'Generating the database client',
       'Compiling',
       'Generating the API client',
     ]);
-    expect(await setUp(root)).toEqual(nothing);
+    expect(await setUp()).toEqual(nothing);
   });
 
   it('that fails says why, exits with 1 and can be repeated', async () => {
     await write('src/main.ts', "export const answer: number = 'forty-two';\n");
     for (const _time of ['first', 'second']) {
-      const { code, stdout, stderr } = await setUp(root);
+      const { code, stdout, stderr } = await setUp();
       expect([code, stdout]).toEqual([1, 'Compiling … failed\n']);
       expect(stderr).toContain('src/main.ts(1,14): error TS2322');
     }
     await write('src/main.ts', 'export const answer: number = 42;\n');
-    expect(steps(await setUp(root))).toEqual(['Compiling']);
-    expect(await setUp(root)).toEqual(nothing);
+    expect(steps(await setUp())).toEqual(['Compiling']);
+    expect(await setUp()).toEqual(nothing);
   });
-});
 
-it('After `npm test`, another setup is silent and does nothing', async () => {
-  await setUp(checkout); // also up to date, unless Vitest was started without `npm test`
-  expect(await setUp(checkout)).toEqual(nothing);
+  it('does nothing while tests run, also for edited files', async () => {
+    await write('src/main.ts', 'export const answer: number = 43;\n');
+    expect(await setUp({ SIGNPOST_SETUP: 'done' })).toEqual(nothing);
+    expect(await read('dist/src/main.js')).toContain('answer = 42');
+    expect(steps(await setUp())).toEqual(['Compiling', 'Generating the API client']);
+  });
 });

@@ -101,11 +101,6 @@ function listen(path: string, types: readonly string[]): void {
   else open();
 }
 
-startTicking();
-
-const { events, types = '' } = document.getElementById('main')?.dataset ?? {};
-if (events !== undefined) listen(events, types.split(' '));
-
 // All windows at a path share one stream: the one with the Web Lock opens it and forwards.
 
 /** Delay after the browser has given up; doubled from the first to the second value. */
@@ -219,3 +214,8 @@ function holds(name: string, signal: AbortSignal): Promise<boolean> {
     navigator.locks.request(name, { ifAvailable: true }, use).catch(fail);
   });
 }
+
+startTicking();
+
+const { events, types = '' } = document.getElementById('main')?.dataset ?? {};
+if (events !== undefined) listen(events, types.split(' '));

@@ -11,10 +11,9 @@ import {
   type PageRoute,
   type SignedInRequest,
 } from '../layout.ts';
-import { badge, copyable, empty, refusal } from '../parts/elements.ts';
+import { badge, copyable, empty, refusal, relativeTime } from '../parts/elements.ts';
 import { choiceField, textField } from '../parts/fields.ts';
 import { type Column, pagePath, pager, table } from '../parts/table.ts';
-import { relativeTime } from '../parts/times.ts';
 import { offers } from '../session.ts';
 import { refusedPage } from './problem.ts';
 

@@ -2,6 +2,7 @@
 import type { Tone } from '../../core/life/summary/summary-types.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { attribute, type Html, html, joined } from '../../net/html.ts';
+import { ago, exactly } from '../browser/ago.ts';
 import type { Domain, ProjectView } from '../client.ts';
 import type { Link } from '../layout.ts';
 import { icon } from './icons.ts';
@@ -102,4 +103,20 @@ export function projectHead({ id, name, slug, plan }: ProjectView, current: Tab,
 <nav class="tabs" aria-label="Project">
 ${tabs.map(([tab, text]) => html`<a href="${link(`/projects/${id}/${tab}`)}"${attribute('aria-current', tab === current ? 'page' : null)}>${text}</a>`)}
 </nav>`;
+}
+
+/** The script updates check times; a `to-come` time is never shown as past. */
+type TimeOf = 'last-check' | 'next-check' | 'to-come';
+
+/** `3 s ago`, updated by the script, with the exact time on demand. `at`: RFC 3339. */
+export function relativeTime(at: string, now: Date, of: TimeOf | null = null): Html {
+  return html`<time datetime="${at}" title="${exactly(at)}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span><span class="exact">${exactly(at)}</span></time>`;
+}
+
+export function bothTimes(at: string, now: Date, of: TimeOf | null = null): Html {
+  return html`<time class="both" datetime="${at}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span> <span class="exact always">${exactly(at)}</span></time>`;
+}
+
+function inWords(at: string, now: Date, of: TimeOf | null): string {
+  return ago(Date.parse(at), now.getTime(), of === 'next-check' || of === 'to-come');
 }

@@ -126,10 +126,10 @@ export async function countPlaced(
   const { domainId } = await tx.certificate.findUniqueOrThrow({ where: { id } });
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${domainId}::uuid FOR UPDATE`;
   const order = await tx.certificate.findFirst({
-    where: { id, status: 'ordering' },
+    where: { id, status: 'ordering', orderUrl: null },
     include: { domain: { include: { project: true } } },
   });
-  if (order === null) throw new Error('the order has ended');
+  if (order === null) throw new Error('the order was placed by another run, or has ended');
   if (kind === 'plain') return countAsRenewal(tx, budgets, order, now);
   const buckets = takenAgain(order, now);
   return buckets.length === 0 ? null : takeTokens(tx, buckets, now);

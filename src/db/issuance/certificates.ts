@@ -59,8 +59,9 @@ export type CertificateStore = {
   noteWaiting(domain: LoadedDomain, authority: string, until: Date): Promise<void>;
   /**
    * Counts an order that is about to be placed, again if it was opened more than a minute ago.
-   * `plain`: without `replaces`, so it counts as a renewal. Null: place it. Rejects if the order
-   * has ended.
+   * `plain`: without `replaces`, so it counts as a renewal. Null: place it. Rejects if another
+   * run placed it, or it has ended. Two runs that both pass, and an answer that is lost, still place
+   * two orders: one is stored and finalized, the other expires unused.
    */
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;
   /** Idempotent. Rejects if another run stored a different URL, or the order has ended. */

@@ -7,8 +7,7 @@ export function sectionOf(table: readonly string[]): string {
   return [
     SECTION,
     `\`npm run test:signals\`, ${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, Node ${process.version}: each fault alone, with the waits of`,
-    'production (`TIME_SCALE` is 1). Everything is read every 250 ms: the log, `/readyz` and `/ops`, which is computed at most every 5 s.',
-    '[Alerts](../run/monitoring.md#alerts) come after their `for`, 1 to 15 minutes later.',
+    'production. [Alerts](../run/monitoring.md#alerts) come after their `for`, 1 to 15 minutes later.',
     '',
     ...table,
   ].join('\n');

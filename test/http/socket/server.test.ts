@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HttpServer } from '../../../src/http/socket/server.ts';
+import { sizeOfRun } from '../../support/run.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { listenForTest, talk, type WireAnswer } from '../wire.ts';
 
@@ -258,7 +259,7 @@ describe('An early rejection', () => {
   test('leaves the server running and responses in order, whatever follows it', async () => {
     const refused = head('GET /healthz', 'Expect: foo');
     const pieces = [refused + head('GET /v1/pets'), ...Array(30).fill(head('GET /v1/pets'))];
-    for (let round = 0; round < 200; round += 1) {
+    for (let round = 0; round < sizeOfRun({ quick: 10, long: 200 }); round += 1) {
       const { answers } = await talk(port, pieces, { halfClose: true });
       const statuses = answers.map(({ status }) => status);
       expect(statuses).toEqual([417, ...statuses.slice(1).map(() => 401)]);

@@ -16,6 +16,7 @@ import {
 import type { PageContent, PageHandler, PageRoute, SignedInRequest } from '../../layout.ts';
 import {
   badge,
+  bothTimes,
   breakable,
   domainBadge,
   empty,
@@ -23,11 +24,11 @@ import {
   menu,
   part,
   refusal,
+  relativeTime,
   spokenSummary,
 } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { facts } from '../../parts/table.ts';
-import { bothTimes, relativeTime } from '../../parts/times.ts';
 import { headersOf } from '../../respond.ts';
 import { offers } from '../../session.ts';
 import { roleOf } from '../domains.ts';

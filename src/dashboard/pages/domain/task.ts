@@ -6,10 +6,9 @@ import type { Tone } from '../../../core/life/summary/summary-types.ts';
 import { type Html, html } from '../../../net/html.ts';
 import { type Domain, domainPath, type FindingView, projectPath } from '../../client.ts';
 import { form, type Link, type SignedInRequest } from '../../layout.ts';
-import { breakable, copyable, fold } from '../../parts/elements.ts';
+import { breakable, copyable, fold, relativeTime } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { facts } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/times.ts';
 import { offers } from '../../session.ts';
 
 export function taskCard(asked: SignedInRequest, domain: Domain): Html {

@@ -3,8 +3,7 @@ import { eventTitle } from '../../../core/life/events.ts';
 import { printable } from '../../../core/names/printable.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Event, FindingView } from '../../client.ts';
-import { fold } from '../../parts/elements.ts';
-import { relativeTime } from '../../parts/times.ts';
+import { fold, relativeTime } from '../../parts/elements.ts';
 
 /** Bounds the page of an old domain. */
 const [SHOWN, FOLDED] = [4, 22];

@@ -3,9 +3,8 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Escalations, OverviewView } from '../../client.ts';
 import type { Link, SignedInRequest } from '../../layout.ts';
-import { panel } from '../../parts/elements.ts';
+import { panel, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/times.ts';
 import { watchedPath } from './find.ts';
 
 type Named = { readonly id: string; readonly hostname: string };

@@ -3,10 +3,9 @@ import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
 import type { PageContent, PageHandler, SignedInRequest } from '../../layout.ts';
-import { badge, empty } from '../../parts/elements.ts';
+import { badge, empty, relativeTime } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/times.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
 const LISTED = 50;

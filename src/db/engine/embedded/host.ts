@@ -55,11 +55,6 @@ async function serve(port: MessagePort, dataDir: string): Promise<void> {
   }
 }
 
-if (parentPort !== null) {
-  const { dataDir } = workerData as HostData; // set by stream.ts, which starts this file
-  await serve(parentPort, dataDir);
-}
-
 // Shares PGlite's one session among many clients. Each client's whole requests run alone; a client
 // in a transaction keeps the session until it ends.
 //
@@ -204,4 +199,9 @@ function take(client: Client, frame: MessageFrame, greeting: Uint8Array): void {
   if (!endsRequest.has(own.type)) return;
   client.requests.push(Buffer.concat(client.gathering));
   client.gathering = [];
+}
+
+if (parentPort !== null) {
+  const { dataDir } = workerData as HostData; // set by stream.ts, which starts this file
+  await serve(parentPort, dataDir);
 }
