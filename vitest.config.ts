@@ -11,7 +11,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: isLongRun
       ? []
-      : longFiles.filter((file) => !process.argv.some((one) => file.includes(one))),
+      : longFiles.filter(
+          (file) => !process.argv.some((one) => one.startsWith('test/') && file.startsWith(one)),
+        ),
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: [
       'test/support/end-with-the-runner.ts',

@@ -212,11 +212,11 @@ const addressReach = z
       edge: 'Our edge, for this name',
       other_answer: 'Another server',
       refused: 'The connection was refused',
-      timeout: 'No reachAnswer in time',
+      timeout: 'No answer in time',
       no_route: 'We have no route to it',
       reserved: 'It cannot be reached from the internet, so it was not queried',
       no_tls: 'No TLS handshake for this name',
-      no_http: 'The reachAnswer was not HTTP',
+      no_http: 'The answer was not HTTP',
       bad_redirect: 'A redirect that CAs do not follow',
     }),
     redirect: z
