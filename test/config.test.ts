@@ -108,6 +108,14 @@ describe('The configuration', () => {
     [{ ACME_EAB_HMAC_KEY: 'not base64' }, 'ACME_EAB_HMAC_KEY'],
     [{ ESCALATE_AFTER: '0m' }, 'ESCALATE_AFTER'],
     [{ ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir' }, 'ACME_FALLBACK_DIRECTORY_URL'],
+    [
+      {
+        ACME_DIRECTORY_URL: 'local',
+        ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir',
+        ACME_FALLBACK_ISSUER_DOMAINS: 'b.example',
+      },
+      'ACME_FALLBACK_DIRECTORY_URL',
+    ],
     [{ ACME_FALLBACK_ISSUER_DOMAINS: 'b.example' }, 'ACME_FALLBACK_ISSUER_DOMAINS'],
     [{ ACME_FALLBACK_PROFILE: 'shortlived' }, 'ACME_FALLBACK_PROFILE'],
     [{ ACME_FALLBACK_CA_FILE: 'b.pem' }, 'ACME_FALLBACK_CA_FILE'],

@@ -111,7 +111,8 @@ function edgeRules(given: Given): readonly Rule[] {
 }
 
 function fallbackRules(given: Given): readonly Rule[] {
-  const { ACME_DIRECTORY_URL: first, ACME_FALLBACK_DIRECTORY_URL: second } = given;
+  const first = remoteDirectory(given);
+  const { ACME_FALLBACK_DIRECTORY_URL: second } = given;
   const others = variableNames.filter(
     (name) => name.startsWith('ACME_FALLBACK_') && name !== 'ACME_FALLBACK_DIRECTORY_URL',
   );

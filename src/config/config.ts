@@ -38,8 +38,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const problems: ConfigProblem[] = [];
   const values = Object.fromEntries(
     variableNames.map((name) => {
-      const { value, problem } = read(name, given[name]);
-      if (problem !== undefined) problems.push({ variable: name, problem });
+      const { value, wrong = [] } = read(name, given[name]);
+      problems.push(...wrong.map((problem) => ({ variable: name, problem })));
       return [name, value];
     }),
   );
@@ -54,7 +54,7 @@ function read(name: VariableName, given: string | undefined) {
   const text = given ?? row.default;
   if (text === undefined) return {};
   const { data: value, error } = row.schema.safeParse(text);
-  return error === undefined ? { value } : { problem: error.issues[0]?.message };
+  return error === undefined ? { value } : { wrong: error.issues.map(({ message }) => message) };
 }
 
 /** Embedded storage runs on a laptop, and so do its deploys. */

@@ -259,7 +259,7 @@ export const variableGroups = {
     ACME_CHALLENGE: {
       schema: z.enum(['http-01', 'tls-alpn-01'], 'must be http-01 or tls-alpn-01'),
       default: 'http-01',
-      shared: ['worker', 'edge'],
+      shared: roleNames,
       help: '`http-01` on port 80, or `tls-alpn-01` on port 443 if port 80 does not reach the edge',
     },
     ACME_ISSUER_DOMAINS: {

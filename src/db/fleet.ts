@@ -2,6 +2,7 @@
 import {
   differences,
   type FleetProcess,
+  isAcceptable,
   refusalWords,
   type SharedSettings,
 } from '../core/operations/fleet.ts';
@@ -41,17 +42,18 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
     async leave(id: string): Promise<void> {
       await prisma.fleetProcess.deleteMany({ where: { id } });
     },
-    /** The ID that the installation's Redis carries, and whether another process sees it there. */
-    async queue(id: string) {
-      const stored = await prisma.sharedSettings.findUnique({ where });
-      const isUsed = (await running(prisma, goneMs)).some((one) => one.id !== id && one.queueSeen);
-      return { queueId: stored?.queueId ?? null, isUsed };
-    },
-    /** False if another process was faster. */
-    async claimQueue(known: string | null, queueId: string): Promise<boolean> {
-      const claimed = { where: { ...where, queueId: known }, data: { queueId } };
-      return (await prisma.sharedSettings.updateMany(claimed)).count > 0;
-    },
+    /** The ID that the installation's Redis carries, and whether another process uses it. */
+    queue: (id: string) => queueOf(prisma, id, goneMs),
+    /** Gives the queue an ID. False if another process was faster, or uses the known one by now. */
+    claimQueue: (id: string, known: string | null, queueId: string): Promise<boolean> =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('fleet'))`;
+        const now = await queueOf(tx, id, goneMs);
+        if (now.isUsed || now.queueId !== known) return false;
+        await tx.sharedSettings.updateMany({ where, data: { queueId } });
+        await tx.$executeRaw`UPDATE fleet_process SET queue_seen_at = now() WHERE id = ${id}::uuid`;
+        return true;
+      }),
     /** Without processes that last reported over an hour ago, or were refused over 15 minutes ago. */
     async load() {
       const [{ now }] = await prisma.$queryRaw<[{ now: Date }]>`SELECT now()`;
@@ -64,19 +66,23 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
       const processes = rows as unknown as readonly FleetProcess[];
       return { now, processes, current: settingsIn(stored?.settings) };
     },
-    /** The settings of a refused process become the installation's. False if there is no such process. */
+    /** The settings of a refused process become the installation's. False if none of them can. */
     async accept(id: string): Promise<boolean> {
-      const changed = await prisma.$executeRaw`
-        UPDATE shared_settings SET settings = shared_settings.settings || refused.settings
-        FROM fleet_process refused WHERE refused.id = ${id}::uuid AND refused.is_refused`;
-      return changed > 0;
+      const refused = await prisma.fleetProcess.findFirst({ where: { id, isRefused: true } });
+      const stored = await prisma.sharedSettings.findUnique({ where });
+      const [wanted, current] = [settingsIn(refused?.settings), settingsIn(stored?.settings)];
+      const accepted = differences(wanted, current).filter(isAcceptable);
+      const values = Object.fromEntries(accepted.map(({ name, value }) => [name, value]));
+      if (accepted.length === 0) return false;
+      await prisma.sharedSettings.update({ where, data: { settings: { ...current, ...values } } });
+      return true;
     },
   };
 }
 
 const where = { id: 1 };
 
-type Registration = {
+export type Registration = {
   /** Null: it can start, and its settings are the installation's. */
   readonly problem: string | null;
   /** Whether the others still run: one has reported since the first try. Then the problem is stored, too. */
@@ -96,9 +102,15 @@ async function register(
     DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'
       OR (is_refused AND role = ${process.role} AND host = ${process.host})`;
   const [{ at }] = await tx.$queryRaw<[{ at: Date }]>`SELECT now() AS at`;
-  const others = await running(tx, goneMs);
-  const stored = await tx.sharedSettings.findUnique({ where });
-  const current = others.length === 0 ? {} : settingsIn(stored?.settings);
+  const rows = await tx.fleetProcess.findMany({ where: { isRefused: false } });
+  // After an outage of the database, processes have not reported for a while, and still run.
+  const others = rows.filter(
+    ({ seenAt }) => at.getTime() - Math.max(Number(seenAt), Number(since ?? at)) < goneMs,
+  );
+  const stored = settingsIn((await tx.sharedSettings.findUnique({ where }))?.settings);
+  // Only what a process uses binds others.
+  const used = new Set(others.flatMap(({ settings }) => Object.keys(settingsIn(settings))));
+  const current = Object.fromEntries(Object.entries(stored).filter(([name]) => used.has(name)));
   const differing = differences(process.settings, current);
   if (differing.length > 0) {
     const problem = refusalWords(differing);
@@ -112,20 +124,21 @@ async function register(
   return { problem: null, isConfirmed: true, at };
 }
 
+async function queueOf(tx: Tx, id: string, goneMs: number) {
+  const stored = await tx.sharedSettings.findUnique({ where });
+  const [{ others }] = await tx.$queryRaw<[{ others: bigint }]>`
+    SELECT count(*) AS others FROM fleet_process
+    WHERE id <> ${id}::uuid AND NOT is_refused AND problem IS NULL AND queue_seen_at IS NOT NULL
+      AND seen_at > now() - ${goneMs} * interval '1 millisecond'`;
+  return { queueId: stored?.queueId ?? null, isUsed: others > 0n };
+}
+
 function insert(tx: Tx, process: NewProcess, problem: string | null) {
   const { id, role, host, pid, version, settings } = process;
   return tx.$executeRaw`
     INSERT INTO fleet_process (id, role, host, pid, version, settings, started_at, seen_at, is_refused, problem)
     VALUES (${id}::uuid, ${role}, ${host}, ${pid}, ${version}, ${settings}, now(), now(), ${problem !== null}, ${problem})
     ON CONFLICT (id) DO NOTHING`;
-}
-
-function running(tx: Tx, goneMs: number) {
-  return tx.$queryRaw<{ id: string; seenAt: Date; queueSeen: boolean }[]>`
-    SELECT id, seen_at AS "seenAt",
-      coalesce(queue_seen_at > now() - ${goneMs} * interval '1 millisecond', false) AS "queueSeen"
-    FROM fleet_process
-    WHERE NOT is_refused AND seen_at > now() - ${goneMs} * interval '1 millisecond'`;
 }
 
 function settingsIn(stored: unknown): SharedSettings {

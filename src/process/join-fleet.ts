@@ -7,7 +7,8 @@ import { buildVersion } from '../config/root-folder.ts';
 import { NOT_SET, queueState, type SharedSettings } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
-import type { FleetStore, NewProcess } from '../db/fleet.ts';
+import type { FleetStore, NewProcess, Registration } from '../db/fleet.ts';
+import { createSingleFlight } from '../net/load-once.ts';
 import { placeOf } from '../ops/outages.ts';
 import { fleetStore, fleetTimes } from '../service/fleet.ts';
 import type { Service } from '../service/service.ts';
@@ -22,7 +23,7 @@ export async function joinFleet(service: FleetParts): Promise<() => Promise<void
   const { config, log, metrics, secrets } = service;
   const store = fleetStore(service);
   const self = describeProcess(config, installationOf(secrets.target));
-  await register(store, self, config);
+  await register(store, self, service);
   const check = createQueueCheck(service, store, self);
   let last: string | null = null;
   const report = async () => {
@@ -40,13 +41,15 @@ export async function joinFleet(service: FleetParts): Promise<() => Promise<void
     });
   };
   const endReports = keepReporting(report, service);
-  const refused = await untilQueueIsKnown(service, check, self);
-  if (refused === null) {
-    return async () => {
-      await endReports();
-      await store.leave(self.id).catch((err: unknown) => log.debug({ err }, UNREACHED));
-    };
-  }
+  const leave = async () => {
+    await endReports();
+    await store.leave(self.id).catch((err: unknown) => log.debug({ err }, UNREACHED));
+  };
+  const refused = await untilQueueIsKnown(service, check, self).catch(async (fault: unknown) => {
+    await leave();
+    throw fault;
+  });
+  if (refused === null) return leave;
   await endReports();
   await store.refuse(self, refused);
   throw new Error(refused);
@@ -54,16 +57,28 @@ export async function joinFleet(service: FleetParts): Promise<() => Promise<void
 
 const UNREACHED = 'the list of processes was not reached';
 
-/** Waits while the processes that differ can have crashed. */
-async function register(store: FleetStore, self: NewProcess, { storage }: Config): Promise<void> {
+/** Waits while the processes that differ can have crashed, and while the database is away. */
+async function register(
+  store: FleetStore,
+  self: NewProcess,
+  { config, log }: FleetParts,
+): Promise<void> {
+  // Embedded storage belongs to one process.
+  const isAlone = config.storage.kind === 'embedded';
   let since: Date | null = null;
   for (;;) {
-    // Embedded storage belongs to one process.
-    const isAlone = storage.kind === 'embedded';
-    const { problem, isConfirmed, at } = await store.register(self, isAlone, since);
-    if (problem === null) return;
-    if (isConfirmed) throw new Error(problem);
-    since ??= at;
+    const tried: Registration | null = await store
+      .register(self, isAlone, since)
+      .catch((fault: unknown) => {
+        if (isAlone || !isUnavailable(fault)) throw fault;
+        return null;
+      });
+    if (tried !== null) {
+      if (tried.problem === null) return;
+      if (tried.isConfirmed) throw new Error(tried.problem);
+      if (since === null) log.info('waiting for a report of the processes that started earlier');
+      since ??= tried.at;
+    }
     await wait(SECOND / 2);
   }
 }
@@ -71,43 +86,57 @@ async function register(store: FleetStore, self: NewProcess, { storage }: Config
 /** `silent`: Redis does not answer. */
 type QueueSeen = 'none' | 'silent' | 'ours' | 'waits' | 'other' | 'foreign';
 
+type QueueParts = Pick<FleetParts, 'backend' | 'secrets'> & {
+  readonly store: FleetStore;
+  readonly self: NewProcess;
+  /** The ID that the mark had when this process found it. */
+  knownId: string | null;
+};
+
 /** Looks for the installation's mark in the Redis of this process, and sets it where it belongs. */
 function createQueueCheck(
   { backend, config, secrets }: FleetParts,
   store: FleetStore,
-  { id, settings }: NewProcess,
+  self: NewProcess,
 ): () => Promise<QueueSeen> {
-  const hasQueue = (settings['REDIS_URL'] ?? NOT_SET) !== NOT_SET;
-  const installation = installationOf(secrets.target);
+  const parts: QueueParts = { backend, secrets, store, self, knownId: null };
+  const hasQueue = (self.settings['REDIS_URL'] ?? NOT_SET) !== NOT_SET;
   const { goneMs } = fleetTimes(config);
-  let isKnown = false;
-
-  async function find(): Promise<QueueSeen> {
-    if (!hasQueue) return 'none';
-    const mark = await backend.readMark();
-    if (mark === undefined) return 'silent';
-    const { queueId, isUsed } = await store.queue(id);
-    const state = queueState({ mark, installation, queueId, isKnown, isUsed });
-    if (state === 'emptied') return setMark(queueId);
-    if (state !== 'free') return state;
-    const nextId = randomUUID();
-    return (await store.claimQueue(queueId, nextId)) ? setMark(nextId) : 'waits';
-  }
-
-  async function setMark(queueId: string | null): Promise<QueueSeen> {
-    await backend.writeMark(`${installation} ${queueId}`);
-    return 'ours';
-  }
-
-  /** Another process restores the mark of an emptied Redis with its next report, so this is another one. */
+  const share = createSingleFlight<QueueSeen>();
+  /** Another process restores the mark of an emptied Redis with its next report; else this is another one. */
   let waitingSince: number | null = null;
   return async () => {
-    const seen = await find();
-    isKnown ||= seen === 'ours';
+    if (!hasQueue) return 'none';
+    const seen = await share('queue', () => findQueue(parts));
     waitingSince = seen === 'waits' ? (waitingSince ?? performance.now()) : null;
     const isLost = waitingSince !== null && performance.now() - waitingSince > goneMs;
     return isLost ? 'other' : seen;
   };
+}
+
+async function findQueue(parts: QueueParts): Promise<QueueSeen> {
+  const { backend, secrets, store, self, knownId } = parts;
+  const mark = await backend.readMark();
+  if (mark === undefined) return 'silent';
+  const installation = installationOf(secrets.target);
+  const { queueId, isUsed } = await store.queue(self.id);
+  const state = queueState({ mark, installation, queueId, knownId, isUsed });
+  if (state === 'ours') parts.knownId = queueId;
+  if (state === 'emptied' && queueId !== null) return setMark(parts, queueId);
+  if (state === 'free') {
+    const nextId = randomUUID();
+    if (await store.claimQueue(self.id, queueId, nextId)) return setMark(parts, nextId);
+  }
+  return state === 'free' || state === 'emptied' ? 'waits' : state;
+}
+
+/** A Redis that refuses writes is as good as silent. */
+function setMark(parts: QueueParts, queueId: string): Promise<QueueSeen> {
+  parts.knownId = queueId;
+  return parts.backend.writeMark(`${installationOf(parts.secrets.target)} ${queueId}`).then(
+    () => 'ours',
+    () => 'silent',
+  );
 }
 
 /** Another queue cannot be accepted, because jobs would be split. */

@@ -26,25 +26,31 @@ describe('Shared settings', () => {
       'ACME_DIRECTORY_URL is local, but https://acme.example/directory in this installation. Set the same value. If the change is intended: signpost fleet accept.',
     );
   });
+
+  it('cannot be accepted for another Redis', () => {
+    const found = differences({ REDIS_URL: 'not set' }, { REDIS_URL: 'b:1/0' });
+    expect(refusalWords(found)).toMatch(/To move to another Redis, stop every process first\.$/);
+  });
 });
 
 describe('The queue in a Redis', () => {
-  const known = { installation: 'one', queueId: 'q1', isKnown: true, isUsed: true };
-  const unknown = { ...known, isKnown: false };
+  const known = { installation: 'one', queueId: 'q1', knownId: 'q1', isUsed: true };
+  const unknown = { ...known, knownId: null };
   it.each([
     ['has the mark', unknown, 'one q1', 'ours'],
     ['is new', { ...unknown, queueId: null, isUsed: false }, null, 'free'],
     ['was emptied while this process runs', known, null, 'emptied'],
     ['was emptied, and another process restores it', unknown, null, 'waits'],
+    ['was emptied, and others moved on', { ...known, knownId: 'q0' }, null, 'waits'],
     [
-      'was emptied, or is another, and nobody uses one',
+      'was emptied, or is another, and no process uses one',
       { ...unknown, isUsed: false },
       null,
       'free',
     ],
     ['was used earlier, and others use the new one', unknown, 'one q0', 'other'],
     [
-      'was used earlier, and nobody uses the new one',
+      'was used earlier, and no process uses the new one',
       { ...unknown, isUsed: false },
       'one q0',
       'free',

@@ -49,9 +49,22 @@ describe('The stored settings', () => {
 
   it('are replaced when no other process runs', async () => {
     await register(worker('a', { EDGE: 'own', TIME_SCALE: '1' }));
-    await database.prisma.fleetProcess.updateMany({ data: { seenAt: new Date(0) } });
-    expect((await register(worker('b', { EDGE: 'caddy' }))).problem).toBeNull();
+    const minuteAgo = new Date(Date.now() - 61_000);
+    await database.prisma.fleetProcess.updateMany({ data: { seenAt: minuteAgo } });
+    // At first they can still run: the database can have been away.
+    const tried = await register(worker('b', { EDGE: 'caddy' }));
+    expect(tried).toMatchObject({ isConfirmed: false, problem: expect.any(String) });
+    expect((await register(worker('b', { EDGE: 'caddy' }), minuteAgo)).problem).toBeNull();
     expect((await store.load()).current).toEqual({ EDGE: 'caddy' });
+  });
+
+  it('bind only what a running process uses', async () => {
+    const api = worker('a', { EDGE: 'own', ACCOUNT_LIMITS: 'keys=1' });
+    await register(api);
+    await register(worker('b'));
+    await store.leave(api.id);
+    const next = worker('a', { EDGE: 'own', ACCOUNT_LIMITS: 'keys=2' });
+    expect((await register(next)).problem).toBeNull();
   });
 
   it('become those of a refused process that is accepted', async () => {
@@ -59,7 +72,7 @@ describe('The stored settings', () => {
     await register(first);
     const other = worker('b', { EDGE: 'caddy' });
     expect(await store.accept(first.id)).toBe(false);
-    await register(other, new Date(0));
+    await register(other, new Date(Date.now() - 30_000));
     expect(await store.accept(other.id)).toBe(true);
     expect((await store.load()).current).toEqual({ EDGE: 'caddy', TIME_SCALE: '1' });
     expect((await register(worker('b', { EDGE: 'caddy' }))).problem).toBeNull();
@@ -78,7 +91,7 @@ describe('The stored processes', () => {
   it('keep one refusal of a process that is started again and again, until it starts', async () => {
     await register(worker('a'));
     for (const _time of ['first', 'second'])
-      await register(worker('b', { EDGE: 'caddy' }), new Date(0));
+      await register(worker('b', { EDGE: 'caddy' }), new Date(Date.now() - 30_000));
     expect(await database.prisma.fleetProcess.count({ where: isRefused })).toBe(1);
     await register(worker('b'));
     expect(await database.prisma.fleetProcess.count({ where: isRefused })).toBe(0);
@@ -96,10 +109,15 @@ describe('The stored processes', () => {
     const [one, two] = [worker('a'), worker('b')];
     await register(one);
     await register(two);
-    const claims = await Promise.all(['q1', 'q2'].map((id) => store.claimQueue(null, id)));
+    const claims = await Promise.all(
+      [one, two].map(({ id }) => store.claimQueue(id, null, `queue of ${id}`)),
+    );
     expect(claims.filter(Boolean)).toHaveLength(1);
-    await store.report(one, { ...report, isQueueSeen: true });
-    expect(await store.queue(two.id)).toMatchObject({ isUsed: true });
-    expect(await store.queue(one.id)).toMatchObject({ isUsed: false });
+    const [winner, loser] = claims[0] ? [one, two] : [two, one];
+    expect(await store.queue(loser.id)).toEqual({ queueId: `queue of ${winner.id}`, isUsed: true });
+    expect(await store.queue(winner.id)).toMatchObject({ isUsed: false });
+    // Its Redis can be down: it is still the installation's.
+    await database.prisma.fleetProcess.updateMany({ data: { queueSeenAt: new Date(0) } });
+    expect(await store.queue(loser.id)).toMatchObject({ isUsed: true });
   });
 });

@@ -79,7 +79,7 @@ export async function acceptConfiguration(
   if (json) io.out(`${answer.text}\n`);
   const where = nameOf(refused);
   io.err(
-    `Accepted the settings of ${where}. ${problemsOf(refused).join(' ')} Start it again, then restart the other processes with them.\n`,
+    `Accepted the settings of ${where}. Start it again, then restart the other processes with them.\n`,
   );
   return exitDone;
 }

@@ -50,12 +50,20 @@ export function differences(own: SharedSettings, current: SharedSettings): Setti
   });
 }
 
+/** Another queue cannot be accepted, because jobs would be split. */
+export function isAcceptable({ name }: SettingDifference): boolean {
+  return name !== 'REDIS_URL';
+}
+
 /** For the log of a refused process and for operators. */
 export function refusalWords(differing: readonly SettingDifference[]): string {
   const parts = differing.map(
     ({ name, value, current }) => `${name} is ${value}, but ${current} in this installation`,
   );
-  return `${parts.join('; ')}. Set the same value. If the change is intended: signpost fleet accept.`;
+  const advice = differing.some(isAcceptable)
+    ? 'If the change is intended: signpost fleet accept.'
+    : 'To move to another Redis, stop every process first.';
+  return `${parts.join('; ')}. Set the same value. ${advice}`;
 }
 
 type QueueInput = {
@@ -64,9 +72,9 @@ type QueueInput = {
   readonly installation: string;
   /** Of the installation's Redis, as the database has it; null: none yet. */
   readonly queueId: string | null;
-  /** This process has found the mark there before. */
-  readonly isKnown: boolean;
-  /** Another process finds the mark in its Redis now. */
+  /** What this process found there before; null: nothing. */
+  readonly knownId: string | null;
+  /** Another process that runs has found its mark; its Redis can be down now. */
   readonly isUsed: boolean;
 };
 
@@ -75,8 +83,11 @@ type QueueInput = {
  * machines. `emptied`, `waits`: it lost the mark, which this process or another one restores. `free`: it can become
  * the installation's, with a new ID, so that a Redis that was used earlier is recognized.
  */
-export function queueState({ mark, installation, queueId, isKnown, isUsed }: QueueInput) {
-  if (mark === null) return isKnown && queueId !== null ? 'emptied' : isUsed ? 'waits' : 'free';
+export function queueState({ mark, installation, queueId, knownId, isUsed }: QueueInput) {
+  if (mark === null) {
+    if (knownId !== null && knownId === queueId) return 'emptied';
+    return isUsed ? 'waits' : 'free';
+  }
   const [owner, id] = mark.split(' ');
   if (owner !== installation) return 'foreign';
   if (id === queueId) return 'ours';
