@@ -66,14 +66,14 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
       const processes = rows as unknown as readonly FleetProcess[];
       return { now, processes, current: settingsIn(stored?.settings) };
     },
-    /** The settings of a refused process become the installation's. False if none of them can. */
+    /** The settings of a refused process become the installation's. Idempotent. False if only its Redis differs. */
     async accept(id: string): Promise<boolean> {
       const refused = await prisma.fleetProcess.findFirst({ where: { id, isRefused: true } });
+      if (refused === null || refused.problem?.startsWith('REDIS_URL ')) return false;
       const stored = await prisma.sharedSettings.findUnique({ where });
-      const [wanted, current] = [settingsIn(refused?.settings), settingsIn(stored?.settings)];
+      const [wanted, current] = [settingsIn(refused.settings), settingsIn(stored?.settings)];
       const accepted = differences(wanted, current).filter(isAcceptable);
       const values = Object.fromEntries(accepted.map(({ name, value }) => [name, value]));
-      if (accepted.length === 0) return false;
       await prisma.sharedSettings.update({ where, data: { settings: { ...current, ...values } } });
       return true;
     },

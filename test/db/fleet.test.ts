@@ -73,10 +73,20 @@ describe('The stored settings', () => {
     const other = worker('b', { EDGE: 'caddy' });
     expect(await store.accept(first.id)).toBe(false);
     await register(other, new Date(Date.now() - 30_000));
-    expect(await store.accept(other.id)).toBe(true);
+    for (const _time of ['first', 'second']) expect(await store.accept(other.id)).toBe(true);
     expect((await store.load()).current).toEqual({ EDGE: 'caddy', TIME_SCALE: '1' });
     expect((await register(worker('b', { EDGE: 'caddy' }))).problem).toBeNull();
     expect((await register(worker('c', { EDGE: 'own' }))).problem).toContain('EDGE is own');
+  });
+
+  it('cannot be accepted of a process with another Redis', async () => {
+    await register(worker('a', { REDIS_URL: 'a:1/0' }));
+    const [without, other] = [worker('b', { REDIS_URL: 'not set' }), worker('c')];
+    await register(without, new Date(Date.now() - 30_000));
+    await register(other);
+    await store.refuse(other, 'REDIS_URL b:1/0 is another Redis');
+    expect(await store.accept(without.id)).toBe(false);
+    expect(await store.accept(other.id)).toBe(false);
   });
 
   it('are of one process if two start at the same time', async () => {
