@@ -20,7 +20,7 @@ type ProcessReport = Pick<FleetProcess, 'resolversFailing' | 'problem'> & {
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
-/** `goneMs`: without a report for so long, a process counts no more. */
+/** `goneMs`: without a report for so long, a process is gone. */
 export function createFleetStore(prisma: PrismaClient, goneMs: number) {
   return {
     /** `isAlone`: all other records are old. `since`: the time of the first try. */
@@ -47,7 +47,7 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
     /** Gives the queue an ID. False if another process was faster, or uses the known one by now. */
     claimQueue: (id: string, known: string | null, queueId: string): Promise<boolean> =>
       prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('fleet'))`;
+        await lock(tx);
         const now = await queueOf(tx, id, goneMs);
         if (now.isUsed || now.queueId !== known) return false;
         await tx.sharedSettings.updateMany({ where, data: { queueId } });
@@ -67,16 +67,7 @@ export function createFleetStore(prisma: PrismaClient, goneMs: number) {
       return { now, processes, current: settingsIn(stored?.settings) };
     },
     /** The settings of a refused process become the installation's. Idempotent. False if only its Redis differs. */
-    async accept(id: string): Promise<boolean> {
-      const refused = await prisma.fleetProcess.findFirst({ where: { id, isRefused: true } });
-      if (refused === null || refused.problem?.startsWith('REDIS_URL ')) return false;
-      const stored = await prisma.sharedSettings.findUnique({ where });
-      const [wanted, current] = [settingsIn(refused.settings), settingsIn(stored?.settings)];
-      const accepted = differences(wanted, current).filter(isAcceptable);
-      const values = Object.fromEntries(accepted.map(({ name, value }) => [name, value]));
-      await prisma.sharedSettings.update({ where, data: { settings: { ...current, ...values } } });
-      return true;
-    },
+    accept: (id: string): Promise<boolean> => prisma.$transaction((tx) => accept(tx, id)),
   };
 }
 
@@ -96,7 +87,7 @@ async function register(
   given: { readonly isAlone: boolean; readonly since: Date | null; readonly goneMs: number },
 ): Promise<Registration> {
   const { isAlone, since, goneMs } = given;
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('fleet'))`;
+  await lock(tx);
   // A refusal is replaced by the next one of this role on this host: supervisors restart a refused process.
   await tx.$executeRaw`
     DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'
@@ -122,6 +113,22 @@ async function register(
   const settings = { ...current, ...process.settings };
   await tx.sharedSettings.upsert({ where, create: { settings }, update: { settings } });
   return { problem: null, isConfirmed: true, at };
+}
+
+async function accept(tx: Tx, id: string): Promise<boolean> {
+  await lock(tx); // a process that starts now would write the previous values
+  const refused = await tx.fleetProcess.findFirst({ where: { id, isRefused: true } });
+  if (refused === null || refused.problem?.startsWith('REDIS_URL ')) return false;
+  const stored = await tx.sharedSettings.findUnique({ where });
+  const [wanted, current] = [settingsIn(refused.settings), settingsIn(stored?.settings)];
+  const accepted = differences(wanted, current).filter(isAcceptable);
+  const values = Object.fromEntries(accepted.map(({ name, value }) => [name, value]));
+  await tx.sharedSettings.update({ where, data: { settings: { ...current, ...values } } });
+  return true;
+}
+
+function lock(tx: Tx) {
+  return tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('fleet'))`;
 }
 
 async function queueOf(tx: Tx, id: string, goneMs: number) {
