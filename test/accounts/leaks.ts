@@ -63,20 +63,27 @@ function pairsFor(
 
 type Answer = { readonly content: string; readonly statements: number };
 
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
 
-/** Work in the background can start in a call, so different numbers are counted again. */
+/**
+ * Work in the background can start in a call, so different numbers are counted again, in the other order: what depends on
+ * the order or the moment is no leak, one that runs more statements each time is.
+ */
 async function leakOf(
   mark: string,
   askUnknown: () => Promise<Answer>,
   askForeign: () => Promise<Answer>,
 ): Promise<string | null> {
+  let direction = 0;
   for (let attempt = 1; ; attempt += 1) {
+    const foreignFirst = attempt % 2 === 0 ? await askForeign() : null;
     const unknown = await askUnknown();
-    const foreign = await askForeign();
+    const foreign = foreignFirst ?? (await askForeign());
     if (foreign.content !== unknown.content) return `${foreign.content}\n${unknown.content}`;
     if (foreign.content.includes(mark)) return `has the mark: ${foreign.content}`;
-    if (foreign.statements === unknown.statements) return null;
+    const more = Math.sign(foreign.statements - unknown.statements);
+    if (more === 0 || more === -direction) return null;
+    direction = more;
     if (attempt === ATTEMPTS) {
       return `runs ${foreign.statements} statements, and ${unknown.statements} for an unknown ID`;
     }
