@@ -74,20 +74,28 @@ async function leakOf(
   askUnknown: () => Promise<Answer>,
   askForeign: () => Promise<Answer>,
 ): Promise<string | null> {
-  let direction = 0;
-  for (let attempt = 1; ; attempt += 1) {
-    const foreignFirst = attempt % 2 === 0 ? await askForeign() : null;
-    const unknown = await askUnknown();
-    const foreign = foreignFirst ?? (await askForeign());
+  const signs = new Set<number>();
+  let numbers = '';
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const [unknown, foreign] = await inOrder(attempt, askUnknown, askForeign);
     if (foreign.content !== unknown.content) return `${foreign.content}\n${unknown.content}`;
     if (foreign.content.includes(mark)) return `has the mark: ${foreign.content}`;
-    const more = Math.sign(foreign.statements - unknown.statements);
-    if (more === 0 || more === -direction) return null;
-    direction = more;
-    if (attempt === ATTEMPTS) {
-      return `runs ${foreign.statements} statements, and ${unknown.statements} for an unknown ID`;
-    }
+    signs.add(Math.sign(foreign.statements - unknown.statements));
+    if (signs.has(0) || signs.size > 1) return null;
+    numbers = `${foreign.statements} statements, and ${unknown.statements}`;
   }
+  return `runs ${numbers} for an unknown ID`;
+}
+
+/** The first of both is called first in even attempts. */
+async function inOrder<T>(
+  attempt: number,
+  first: () => Promise<T>,
+  second: () => Promise<T>,
+): Promise<readonly [T, T]> {
+  if (attempt % 2 === 0) return [await first(), await second()];
+  const ofSecond = await second();
+  return [await first(), ofSecond];
 }
 
 /** Without what a response repeats of its request, and without times and what a timer writes. */

@@ -56,18 +56,13 @@ async function ready(started: SignpostProcess): Promise<SignpostProcess> {
   }
 }
 
-type Start = (env: Readonly<Record<string, string>>) => Promise<SignpostProcess>;
-
 /** A process that each `replace` kills and restarts. */
-export async function startReplaceableProcess(
-  env: Readonly<Record<string, string>>,
-  start: Start = startProcess,
-) {
-  let running = await start(env);
+export async function startReplaceableProcess(env: Readonly<Record<string, string>>) {
+  let running = await startProcess(env);
   return {
     async replace() {
       await running.kill();
-      running = await start(env);
+      running = await startProcess(env);
     },
     stop: () => running.stop(),
   };

@@ -16,7 +16,6 @@ export const longFiles: readonly string[] = [
   'test/dashboard/parts-browser.test.ts',
   'test/dashboard/pictures-browser.test.ts',
   'test/flow/dashboard-adversity.test.ts',
-  'test/flow/escalation-killed-worker.test.ts',
   'test/http/openapi/page-browser.test.ts',
   'test/model/planted.test.ts',
   'test/process/interrupted-run.test.ts',

@@ -8,7 +8,7 @@ import {
   ZONE,
 } from '../../src/cli/demo/test-lab.ts';
 import type { Storage } from '../../src/config/config.ts';
-import { type Pebble, startPebble } from './pebble.ts';
+import { startPebble } from './pebble.ts';
 import { freePort } from './servers.ts';
 
 export type CaKind = 'local authority' | 'Pebble';
@@ -35,8 +35,6 @@ export type WorldOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** The port of http-01 challenges instead of the edge's, for unreachable challenges. */
   readonly challengePort?: number;
-  /** Seconds before Pebble validates, for tests that kill a worker in between. */
-  readonly pebbleSleepSeconds?: number;
 };
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -50,11 +48,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const challengePort = options.challengePort ?? edgeHttpPort;
   const pebble =
     ca === 'Pebble'
-      ? await pebbleFor(
-          { httpPort: challengePort, tlsPort: edgeHttpsPort },
-          testLab,
-          options.pebbleSleepSeconds,
-        )
+      ? await startPebble({
+          httpPort: challengePort,
+          tlsPort: edgeHttpsPort,
+          dnsServer: `127.0.0.1:${testLab.dnsPort}`,
+        })
       : null;
   const apiKey = `test-${randomBytes(16).toString('hex')}`;
   return {
@@ -123,18 +121,6 @@ export async function until<T>(
     const pauseMs = Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, wantedMs));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-}
-
-function pebbleFor(
-  ports: { readonly httpPort: number; readonly tlsPort: number },
-  { dnsPort }: TestLab,
-  sleepSeconds: number | undefined,
-): Promise<Pebble> {
-  return startPebble({
-    ...ports,
-    dnsServer: `127.0.0.1:${dnsPort}`,
-    ...(sleepSeconds !== undefined && { sleepSeconds }),
-  });
 }
 
 function storageEnv(storage: Storage): Record<string, string> {
