@@ -1,8 +1,35 @@
 /** What a stranger learns of a customer: any difference to IDs that never existed. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import pg from 'pg';
 import type { Route } from '../../src/http/pipeline/route.ts';
-import { countStatements } from './statements.ts';
 import { type Asking, askingFor, type Cursors, type Stranger } from './strangers.ts';
 import { absent, type Customer, replaceBigint, type TwoAccounts } from './two-accounts.ts';
+
+/* Counts the SQL statements of a call, which decide how long its response takes. */
+
+type Counted<T> = { readonly result: T; readonly statements: number };
+
+/** `restore`: call it when the test ends. Statements of work in the background do not count. */
+function countStatements() {
+  const calls = new AsyncLocalStorage<{ statements: number }>();
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function counted(this: pg.Client, ...given: unknown[]) {
+    const call = calls.getStore();
+    if (call !== undefined) call.statements += 1;
+    return Reflect.apply(query, this, given);
+  } as typeof query;
+  return {
+    async count<T>(act: () => Promise<T>): Promise<Counted<T>> {
+      const call = { statements: 0 };
+      const result = await calls.run(call, act);
+      return { result, statements: call.statements };
+    },
+    restore() {
+      pg.Client.prototype.query = query;
+    },
+  };
+}
 
 /** One line for each request whose response differs, in content, headers or SQL statements. */
 export async function leaksTo(

@@ -1,9 +1,11 @@
 /** Compares the live service with its OpenAPI document, using independent tools. */
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectDocumented } from '../support/contract.ts';
+import { everyRoute } from '../support/every-route.ts';
 import { lacks } from '../support/programs.ts';
 import { isLongRun } from '../support/run.ts';
-import { whileBusy } from './busy.ts';
-import { bySchema } from './by-schema.ts';
+import { until } from '../support/world.ts';
 import { type Circumstances, casesIn, circumstances, sampleFor } from './cases.ts';
 import { type Context, makeContext } from './context.ts';
 import {
@@ -17,6 +19,91 @@ import { type Prism, startPrism } from './prism.ts';
 import { type Case, send, titleOf } from './requests.ts';
 import { respect } from './respect.ts';
 import { API_KEY, type Services, startServices } from './services.ts';
+
+/* Checks every response against the schemas of the document, without external tools. */
+
+const routes = everyRoute();
+
+/** Sends the cases one by one. Returns the problems; empty if all is documented. */
+async function bySchema(
+  origin: string,
+  cases: readonly Case[],
+  context: Context,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const one of cases) {
+    const { operation, status, code, asking } = one;
+    const answer = await send(`${origin}${operation.base}`, operation, asking(context));
+    const isExpected =
+      answer.status === status && (code === null || answer.text.includes(`"code":"${code}"`));
+    if (!isExpected) problems.push(`${titleOf(one)}: was answered ${answer.status} ${answer.text}`);
+    const line = `${operation.method} ${operation.base}${operation.path}`;
+    const headers = Object.fromEntries(answer.headers);
+    try {
+      expectDocumented(routes, line, { ...answer, headers });
+    } catch (problem) {
+      problems.push(`${titleOf(one)}: ${String(problem)}`);
+    }
+  }
+  return problems;
+}
+
+/* Keeps one request of each POST under way, so that the same requests get 409. */
+
+/** Each holds one of a process's ten connections (src/db/engine/client.ts). */
+const AT_ONCE = 8;
+
+/** Runs `act` with a few cases at a time and returns all results. */
+async function whileBusy(
+  services: Services,
+  documented: readonly DocumentedOperation[],
+  context: Context,
+  act: (cases: readonly Case[]) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const cases = casesIn('busy', documented);
+  const problems: string[] = [];
+  for (let from = 0; from < cases.length; from += AT_ONCE) {
+    const some = cases.slice(from, from + AT_ONCE);
+    problems.push(...(await whileTheyWait(services, some, context, () => act(some))));
+  }
+  return problems;
+}
+
+/** Runs `act` while the requests wait for a lock: ten seconds at most (src/db/engine/client.ts). */
+async function whileTheyWait<T>(
+  { origins, databaseUrl }: Services,
+  cases: readonly Case[],
+  context: Context,
+  act: () => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE idempotent_answer IN ACCESS EXCLUSIVE MODE');
+    const underWay = Promise.all(
+      cases.map(({ operation, asking }) =>
+        send(`${origins.busy}${operation.base}`, operation, asking(context)),
+      ),
+    );
+    try {
+      await until('every request waits', async () => (await waiting(client)) === cases.length);
+      return await act();
+    } finally {
+      await client.query('ROLLBACK');
+      await underWay;
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function waiting(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ waiting: number }>(
+    `SELECT count(*)::int AS waiting FROM pg_locks
+     WHERE relation = 'idempotent_answer'::regclass AND NOT granted`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
 
 const TIMEOUT_MS = 300_000; // on a busy machine
 

@@ -1,12 +1,51 @@
 /** Runs Stoplight Prism (https://github.com/stoplightio/prism) as a validating proxy. */
+
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from './context.ts';
 import { WRONG, withWholePaths } from './document.ts';
 import { type Answer, adding, type Case, send, titleOf } from './requests.ts';
-import { FOR_PORT, startSwitch } from './switch.ts';
 import { launchTool } from './tool.ts';
+
+/* A relay to several services by request header, because Prism has a single upstream. */
+
+/** The request header with the local port. */
+const FOR_PORT = 'x-for-port';
+
+type Switch = { readonly origin: string; close(): Promise<void> };
+
+/** Forwards requests and responses unchanged, each on its own connection. */
+async function startSwitch(): Promise<Switch> {
+  const server = createServer((req, res) => {
+    const { method, url = '/', headers } = req;
+    const path = url.startsWith(`${WRONG}/`) ? url.slice(WRONG.length) : url;
+    const port = Number(headers[FOR_PORT]);
+    const onward = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
+    onward.on('response', (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(res);
+    });
+    onward.on('error', (fault) => {
+      if (!res.headersSent) res.writeHead(502).end(fault.message);
+    });
+    req.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
 
 export type Prism = {
   /** Sends the cases one by one. Returns the problems; empty if all is documented. */

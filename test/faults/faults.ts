@@ -5,14 +5,20 @@ import {
   authorityNonces,
   authorityProcessing,
 } from './faults/authority.ts';
-import { blockedLoop } from './faults/blocked-loop.ts';
 import { certificateUnstored } from './faults/certificate-row.ts';
-import { clockAhead, clockBehind, clockTomorrow } from './faults/clock.ts';
+import { blockedLoop, clockAhead, clockBehind, clockTomorrow } from './faults/clock.ts';
 import { brokenLogPipe, mixedConfiguration } from './faults/configuration.ts';
 import { diskFull } from './faults/disk-full.ts';
 import { dnsLame, dnsLooping, dnsLying, dnsSilent } from './faults/dns.ts';
-import { embeddedKilled } from './faults/embedded-killed.ts';
-import { killedApi, killedEdge, killedWorkers } from './faults/killed-process.ts';
+import {
+  embeddedKilled,
+  killedApi,
+  killedEdge,
+  killedWorkers,
+  rollingApi,
+  rollingEdge,
+  rollingWorker,
+} from './faults/killed-process.ts';
 import { manyDue } from './faults/many-due.ts';
 import { poisonedJob } from './faults/poison.ts';
 import {
@@ -22,7 +28,6 @@ import {
   postgresSlow,
 } from './faults/postgres.ts';
 import { redisAway, redisFlushed, redisFull, redisPromoted } from './faults/redis.ts';
-import { rollingApi, rollingEdge, rollingWorker } from './faults/rolling-restart.ts';
 
 export const allFaults: readonly Fault[] = [
   ...[killedApi, killedWorkers, killedEdge, poisonedJob, blockedLoop],

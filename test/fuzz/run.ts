@@ -1,13 +1,90 @@
 import fc from 'fast-check';
 import type { Answer } from './answers.ts';
-import type { Conversation } from './conversation.ts';
+import { type Conversation, ID, type Message, message, octetsOf } from './conversation.ts';
 import { conversations } from './conversations.ts';
 import { hold, type Talk } from './hold.ts';
 import type { Known } from './known.ts';
-import { rareConversations } from './rare-conversations.ts';
-import { blockOf, deathOf, failureOf } from './report.ts';
+import { escaped } from './octets.ts';
+import { headWith, refusedMessages, strangeRequests, wildMessages } from './odd-messages.ts';
 import type { FuzzedService } from './service.ts';
 import { verdictOn } from './verdict.ts';
+
+/* Failure texts with the octets that were sent. */
+
+/** The failing conversation after shrinking. */
+function failureOf(details: fc.RunDetails<[Conversation]>): Error {
+  const { counterexample, errorInstance, seed, numShrinks } = details;
+  const problem = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+  if (counterexample === null) return new Error(problem);
+  const [smallest] = counterexample;
+  const again = `SIGNPOST_FUZZ_SEED=${seed} says it again; after ${numShrinks} steps to a smaller one it is`;
+  return new Error(`${problem}\n${again} this, ${inWords(smallest)}`, { cause: errorInstance });
+}
+
+/** The process crashed, so any recent conversation may be the cause. */
+function deathOf(service: FuzzedService, recent: readonly Conversation[]): Error {
+  const words = service.faults().slice(-20).join('\n');
+  const sent = recent.map(inWords).join('\n');
+  return new Error(`the service exited:\n${words}\nafter, among others,\n${sent}`);
+}
+
+/** One of them blocked the event loop. */
+function blockOf(service: FuzzedService, recent: readonly Conversation[]): Error {
+  const sent = recent.map(inWords).join('\n');
+  return new Error(`${service.longTurn()}; after, among others,\n${sent}`);
+}
+
+function inWords(conversation: Conversation): string {
+  const lines = conversation.messages.map(({ outcome }, index) => {
+    return `  ${outcome}: ${escaped(octetsOf(conversation)[index] ?? '')}`;
+  });
+  return `delivered as ${JSON.stringify(conversation.delivery)}:\n${lines.join('\n')}`;
+}
+
+/* Rare conversations that even a short run includes. */
+
+/** Each odd message alone, and requests that depend on the previous one. */
+function rareConversations(known: Known): readonly Conversation[] {
+  const head = headWith(known.keys.admin);
+  const odd = [...strangeRequests(head), ...refusedMessages(head), ...wildMessages(head)];
+  const unchanged = message(head('GET /v1/pets HTTP/1.1', 'If-None-Match: *'), 'answered');
+  return [...odd.map((one) => [one]), inSequence(known), [tooLarge(known)], [unchanged]].map(
+    (messages) => ({
+      messages,
+      delivery: { kind: 'whole' },
+    }),
+  );
+}
+
+function posting({ keys }: Known) {
+  const head = headWith(keys.admin);
+  return (path: string, body: string, ...fields: readonly string[]): Message => {
+    const about = [`X-Request-Id: ${ID}`, 'Content-Type: application/json', ...fields];
+    const length = `Content-Length: ${body.length}`;
+    const octets = head(`POST ${path} HTTP/1.1`, ...about, length) + body;
+    return message(octets, 'answered', { echoes: true });
+  };
+}
+
+/** One key for two requests, and a domain that is added twice and verified. */
+function inSequence(known: Known): readonly Message[] {
+  const post = posting(known);
+  const [projectId] = known.projectIds;
+  const domains = `/v1/projects/${projectId}/domains`;
+  const hostname = 'rare.example.com';
+  const key = 'Idempotency-Key: "rare"';
+  return [
+    post('/v1/pets', '{"name":"Rex","categoryId":1}', key),
+    post('/v1/pets', '{"name":"Tom","categoryId":1}', key),
+    post(domains, `{"hostname":"${hostname}"}`),
+    post(domains, `{"hostname":"${hostname}"}`),
+    post(`${domains}/${hostname}/verify`, ''),
+  ];
+}
+
+function tooLarge(known: Known): Message {
+  return posting(known)('/v1/pets', `{"name":"${'x'.repeat(70_000)}","categoryId":1}`);
+}
 
 export type Run = {
   /**

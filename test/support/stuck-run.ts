@@ -3,13 +3,13 @@
  * a process to say that its file is finished. Prints which files and tests were running, and where each process was. Vitest
  * then fails their files and goes on with the rest.
  */
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { url as debuggerUrl } from 'node:inspector';
 import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter } from 'vitest/node';
-import { placeOf } from './process-place.ts';
 
 /** Without any event, and in addition to the timeout of a running test: longer than loading a file and its hooks. */
 const QUIET_MS = 10 * 60_000;
@@ -120,4 +120,37 @@ const shown = (moduleId: string) => relative(process.cwd(), moduleId);
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+const TIMEOUT_MS = 15_000;
+
+/** What the debugger has to show before the next command, and the command. */
+const steps: readonly (readonly [shown: RegExp, command: string])[] = [
+  [/debug> /, 'pause'],
+  [/break in /, 'bt'],
+  [/#0 /, '.exit'],
+];
+
+/**
+ * Where a process of Node.js is, as its debugger prints it: the stack if it runs JavaScript, none if it waits for an event,
+ * and no connection if it waits in a system call. One process at a time, because the debugger's port is always the same.
+ */
+function placeOf({ pid }: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    const { stdin, stdout } = execFile(
+      process.execPath,
+      ['inspect', '-p', String(pid)],
+      { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
+      (_error, all) => resolve(stripVTControlCharacters(all).trim()),
+    );
+    const left = steps.values();
+    let [output, step] = ['', left.next()];
+    stdin?.on('error', () => undefined); // it could not connect
+    stdout?.on('data', (text) => {
+      output += text;
+      for (; !step.done && step.value[0].test(output); step = left.next()) {
+        stdin?.write(`${step.value[1]}\n`);
+      }
+    });
+  });
 }

@@ -1,8 +1,10 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE } from 'dns-packet';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
-import type { ExternalAccount } from '../../../src/certificates/acme/session.ts';
-import { createAcmeSession } from '../../../src/certificates/acme/session.ts';
+import { createAcmeSession, type ExternalAccount } from '../../../src/certificates/acme/session.ts';
 import { createTransport } from '../../../src/certificates/acme/transport.ts';
 import type {
   Challenge,
@@ -13,7 +15,6 @@ import type {
 import { generatePrivateKey } from '../../../src/certificates/vault/keys.ts';
 import { bare, startEdgeFixture } from '../../edge/support/fixture.ts';
 import { type Pebble, type PebbleOptions, startPebble } from '../../support/pebble.ts';
-import { startLoopbackDns } from './loopback-dns.ts';
 
 const now = () => new Date();
 
@@ -132,4 +133,29 @@ export async function ordersAt(
   };
   const shown = await read(urls.account ?? '');
   return (await read(shown.orders)).orders;
+}
+
+export type LoopbackDns = { readonly address: string; readonly close: () => Promise<void> };
+
+/** Answers A with 127.0.0.1 and everything else with NODATA. */
+async function startLoopbackDns(): Promise<LoopbackDns> {
+  const socket = createSocket('udp4');
+  socket.on('message', (message, { address, port }) => {
+    const { id, questions = [] } = decode(message);
+    const answers = questions.flatMap(({ name, type }) =>
+      type === 'A' ? [{ type, name, ttl: 0, data: '127.0.0.1' } as const] : [],
+    );
+    const flags = AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE;
+    const reply = encode({ type: 'response', id: id ?? 0, flags, questions, answers });
+    socket.send(reply, port, address);
+  });
+  await once(socket.bind(0, '127.0.0.1'), 'listening');
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    async close() {
+      const closed = once(socket, 'close');
+      socket.close();
+      await closed;
+    },
+  };
 }

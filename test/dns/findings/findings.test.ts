@@ -8,7 +8,96 @@ import { closeInternet, openInternet } from './internet.ts';
 import { apexRows, recordRows } from './record-rows.ts';
 import { RIGHT, type Row, shop, textOf } from './row.ts';
 import { serverRows } from './server-rows.ts';
-import { slipRows } from './slip-rows.ts';
+
+/* Mistakes that a value or a wildcard shows. */
+
+const LONG = 'k3jw5xqm2c7rtzna.edge.test';
+const typed = (code: string, text: string) => ({ hints: [{ code, typed: text }] });
+
+const slipRows: readonly Row[] = [
+  {
+    title: 'has a wildcard that points here, and a TXT record at the name',
+    world: ['* CNAME p1.edge.test.', 'docs TXT "hello"'],
+    verdict: 'wrong',
+    codes: ['record_missing'],
+    hint: 'wildcard_stops',
+    evidence: { seen: 'nodata', hints: [{ code: 'wildcard_stops', wildcard: '*.shop.test' }] },
+    words: ['*.shop.test points here, but does not apply to docs.shop.test', 'Create: CNAME docs'],
+  },
+  {
+    title: 'has a wildcard that points here, and a name below',
+    world: ['* CNAME p1.edge.test.', 'old.docs A 198.51.100.7'],
+    verdict: 'wrong',
+    codes: ['record_missing'],
+    evidence: { hints: [{ code: 'wildcard_stops', wildcard: '*.shop.test' }] },
+    words: ['or names below it'],
+  },
+  {
+    title: 'has the record at a wildcard below the name',
+    world: ['*.docs CNAME p1.edge.test.'],
+    verdict: 'wrong',
+    codes: ['record_missing'],
+    evidence: { hints: [{ code: 'wrong_host', name: '*.docs.shop.test' }] },
+    words: ['The record is at *.docs.shop.test instead of docs.shop.test'],
+  },
+  {
+    title: 'has only the first part of the target as its value',
+    world: ['docs CNAME p1'],
+    verdict: 'wrong',
+    codes: ['cname_mismatch'],
+    hint: 'partial_target',
+    evidence: { found: 'p1.shop.test', ...typed('partial_target', 'p1') },
+    words: ['only the first part of the target: p1. Enter all of it: p1.edge.test'],
+  },
+  {
+    title: 'has the end of the target twice',
+    world: ['docs CNAME p1.edge.test.edge.test.'],
+    verdict: 'wrong',
+    codes: ['cname_mismatch'],
+    hint: 'doubled_end',
+    evidence: typed('doubled_end', 'p1.edge.test.edge.test'),
+    words: ['the end of the target twice'],
+  },
+  {
+    title: 'has one letter of the target wrong',
+    world: ['docs CNAME k3jw5xqm2c7rtzma.edge.test.'],
+    expected: { target: LONG },
+    verdict: 'wrong',
+    codes: ['cname_mismatch'],
+    hint: 'misspelled_target',
+    evidence: typed('misspelled_target', 'k3jw5xqm2c7rtzma.edge.test'),
+    words: ['has “m” instead of “n” after “k3jw5xqm2c7rtz”', `Enter ${LONG}`],
+  },
+  {
+    title: 'has the target of another domain',
+    world: ['docs CNAME q8vn4ytd6h3bwzsa.edge.test.'],
+    expected: { target: LONG },
+    verdict: 'wrong',
+    codes: ['cname_mismatch'],
+    hint: 'other_target',
+    evidence: typed('other_target', 'q8vn4ytd6h3bwzsa.edge.test'),
+    words: ['looks like the target of another domain', `the one of docs.shop.test is ${LONG}`],
+  },
+  {
+    title: 'has no record in its zone below the domain',
+    hostname: 'docs.team.shop.test',
+    world: shop([], { zones: { 'shop.test': { ns1: [] }, 'team.shop.test': { ns1: [] } } }),
+    verdict: 'wrong',
+    codes: ['record_missing'],
+    evidence: { zone: 'team.shop.test' },
+    words: ['Create: CNAME docs → p1.edge.test, TTL 3600, in the zone team.shop.test.'],
+  },
+  {
+    title: 'is www, and its apex points here',
+    hostname: 'www.shop.test',
+    world: ['@ A 192.0.2.10'],
+    verdict: 'wrong',
+    codes: ['record_missing'],
+    hint: 'apex_points_here',
+    evidence: { hints: [{ code: 'apex_points_here', apex: 'shop.test' }] },
+    words: ['shop.test points here already, but that does not cover www.shop.test'],
+  },
+];
 
 afterEach(closeInternet);
 

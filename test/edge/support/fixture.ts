@@ -1,5 +1,4 @@
 /** A real edge over an in-memory store, with certificates of the local CA and test visitors. */
-
 import { EventEmitter, once } from 'node:events';
 import {
   createServer,
@@ -21,15 +20,16 @@ import {
   sealOf,
 } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
-import { createEdge, type EdgeRules } from '../../../src/edge/edge.ts';
+import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
+import { createEdge, type EdgePorts, type EdgeRules } from '../../../src/edge/edge.ts';
 import { type EdgeLimits, edgeLimits } from '../../../src/edge/limits.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 import type { Service } from '../../../src/service/service.ts';
+import { type Caddy, runCaddy } from '../../support/caddy.ts';
 import { defaultConfig, plainService, testVault } from '../../support/plain-service.ts';
 import { lacks } from '../../support/programs.ts';
 import { freePort } from '../../support/servers.ts';
-import { SECRET, startFrontCaddy } from './front-caddy.ts';
 
 export type Reply = {
   readonly status: number;
@@ -288,4 +288,20 @@ export async function startDeploy(listener: RequestListener) {
       await closed;
     },
   };
+}
+
+/** Authenticates Caddy to the edge. */
+const SECRET = 'the-secret-of-caddy-and-this-edge';
+
+/** A Caddy configured by `signpost edge caddyfile`. */
+function startFrontCaddy(
+  { gatewayPort = 0, ...ports }: EdgePorts & { readonly publicHttpsPort: number | undefined },
+  limits: EdgeLimits,
+): Promise<Caddy> {
+  const caddy = { address: '127.0.0.1', port: gatewayPort };
+  const text = caddyfile(
+    { http: { host: '127.0.0.1' }, api: { trustedProxies: [] }, edge: { ...ports, caddy } },
+    limits,
+  );
+  return runCaddy(() => text, { EDGE_CADDY_SECRET: SECRET });
 }

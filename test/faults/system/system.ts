@@ -3,11 +3,23 @@
  * PostgreSQL and Redis behind proxies, a CA and name servers.
  */
 
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Role } from '../../../src/core/operations/roles.ts';
+import {
+  type FrontRequest,
+  type Meddling,
+  type Said,
+  startAcmeFront,
+} from '../../support/acme-front.ts';
+import { startPebble } from '../../support/pebble.ts';
 import {
   type PostgresServer,
   type RedisServer,
@@ -15,10 +27,8 @@ import {
   startRedis,
 } from '../../support/servers.ts';
 import type { Endings } from '../endings.ts';
-import { type Authority, startAuthority } from './authority.ts';
 import { startBalancer } from './balancer.ts';
 import { type ServerProxy, startProxy } from './proxy.ts';
-import { mountRamDisk, type RamDisk } from './ram-disk.ts';
 import { apiBackends, createPlace, edgeBackends, type Place } from './roles.ts';
 import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
@@ -214,4 +224,105 @@ async function startUpstream(endings: Endings): Promise<string> {
 
 function portOf(url: string): number {
   return Number(new URL(url).port);
+}
+
+/* Pebble as the CA, behind a proxy that records orders and injects faults. */
+
+type Placed = { readonly hostname: string; readonly url: string };
+
+type Authority = {
+  readonly directoryUrl: string;
+  readonly caFile: string;
+  readonly roots: string;
+  /** Placed orders whose client waited for the response, oldest first. */
+  readonly placed: readonly Placed[];
+  /** Null: no fault. */
+  misbehave(how: Meddling | null): void;
+  close(): Promise<void>;
+};
+
+type AuthorityPorts = { readonly httpPort: number; readonly tlsPort: number };
+
+async function startAuthority(ports: AuthorityPorts, dnsPort: number): Promise<Authority> {
+  const pebble = await startPebble({ ...ports, dnsServer: `127.0.0.1:${dnsPort}` });
+  const front = await startAcmeFront(pebble).catch(async (fault: unknown) => {
+    await pebble.close();
+    throw fault;
+  });
+  const placed: Placed[] = [];
+  const note = (request: FrontRequest, said: Said) => {
+    const url = said.headers['location'];
+    if (request.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
+    if (!request.isAwaited()) return; // the client never saw it
+    const { identifiers } = request.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
+    placed.push({ hostname: identifiers[0]?.value ?? '', url });
+  };
+  const misbehave: Authority['misbehave'] = (how) => {
+    front.forget();
+    front.meddle({
+      ...(how?.before && { before: how.before }),
+      after(request, said) {
+        note(request, said);
+        return how?.after?.(request, said);
+      },
+    });
+  };
+  misbehave(null);
+  return {
+    directoryUrl: front.directoryUrl,
+    caFile: front.caFile,
+    roots: await pebble.rootCertificates(),
+    placed,
+    misbehave,
+    async close() {
+      await front.close();
+      await pebble.close();
+    },
+  };
+}
+
+/* A small RAM disk that can be filled up; needs the right to mount. */
+
+const run = promisify(execFile);
+
+const LAST_BYTES = 8_000_000;
+
+type RamDisk = {
+  readonly path: string;
+  fill(): Promise<void>;
+  empty(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Null if this user may not mount. */
+async function mountRamDisk(megabytes: number): Promise<RamDisk | null> {
+  const path = await mkdtemp(join(tmpdir(), 'signpost-disk-'));
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', path]);
+  } catch {
+    await rm(path, { recursive: true });
+    return null;
+  }
+  const ballast = join(path, 'ballast');
+  return {
+    path,
+    async fill() {
+      const { bavail, bsize } = await statfs(path);
+      const most = Number(bavail) * Number(bsize) - LAST_BYTES;
+      await run('fallocate', ['-l', String(Math.max(1, most)), ballast]);
+      // Repeats until no room is left, because others write, too.
+      await run('dd', [
+        'if=/dev/zero',
+        `of=${ballast}`,
+        'bs=4k',
+        'oflag=append',
+        'conv=notrunc',
+      ]).catch(() => undefined);
+    },
+    empty: () => rm(ballast, { force: true }),
+    async close() {
+      await run('umount', [path]).catch(() => run('umount', ['-l', path]));
+      await rm(path, { recursive: true });
+    },
+  };
 }
