@@ -1,9 +1,8 @@
 /**
  * Repairs the queue from the database, which is the source of truth. Runs on a timer in every
  * worker process, since the queue itself can be broken; a lease in the database lets one process do
- * it. Overdue jobs are looked up one by one. If a queue's job count differs from the waiting rows,
- * and regularly anyway, both are compared. Suspects are checked again some seconds later before
- * they are repaired.
+ * it. Overdue jobs are looked up one by one. If one is lost, and in every third run anyway, the queue is
+ * compared with all waiting rows. Suspects are checked again some seconds later before they are repaired.
  */
 
 import { chunksOf } from '../src/core/chunks.ts';
@@ -22,6 +21,7 @@ import {
   type WaitingJob,
   type WaitingQueue,
 } from '../src/db/domains/waiting.ts';
+import { beforeAbort } from '../src/net/deadline.ts';
 import type { Ensured, WantedJob } from '../src/queue/queues.ts';
 import type { Service } from '../src/service/service.ts';
 import type { WorkTimes } from './running/work-times.ts';
@@ -38,11 +38,8 @@ const PAGE = 1_000;
 /** A suspect is checked again after this fraction of the interval: by then, work in progress is saved. */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
-/** Equal counts can hide a missing job and an orphan. */
+/** A comparison reads the IDs of every job and every waiting row. */
 const COMPARE_EVERY_TURNS = 3;
-/** Counts and rows are read at different times, so a difference must show in this many counts. */
-const COUNTS = 3;
-const COUNT_PAUSE_MS = 200;
 /** Deletes a quarantine record that was not read for this long. */
 const FORGET_AFTER_MS = 30 * DAY;
 
@@ -75,7 +72,8 @@ export async function reconcile(
     if (suspects.missing.length + suspects.orphaned.length > 0) suspected.set(queue, suspects);
   }
   if (suspected.size > 0) {
-    await pause(service, Math.max(CONFIRM_MS_MIN, everyMs / CONFIRM_SHARE), stop);
+    const waited = service.pause(Math.max(CONFIRM_MS_MIN, everyMs / CONFIRM_SHARE));
+    await beforeAbort(stop, waited, undefined);
   }
   for (const [queue, suspects] of suspected) {
     const { added, woken, removed } = await confirm(service, queue, suspects, stop);
@@ -122,39 +120,10 @@ async function suspectsIn(
   const dueBefore = new Date(now.getTime() - graceMs);
   const overdue = await service.waiting.overdue(queue, dueBefore, now, PAGE);
   const lost = await service.queues.astray(queue, overdue);
-  const balanced = !all && lost.length === 0 && (await isBalanced(service, queue, stop));
-  const suspects = balanced ? unsuspicious : await compare(service, queue, stop);
+  const suspects = all || lost.length > 0 ? await compare(service, queue, stop) : unsuspicious;
   const keys = new Set(overdue.filter((job) => lost.includes(job)).map(({ key }) => key));
   const missing = [...keys, ...suspects.missing.filter((key) => !keys.has(key))];
   return { missing, orphaned: suspects.orphaned };
-}
-
-async function isBalanced(
-  service: Service,
-  queue: WaitingQueue,
-  stop: AbortSignal,
-): Promise<boolean> {
-  for (let attempt = 1; ; attempt += 1) {
-    const alive = await jobsAlive(service, queue);
-    if (alive === (await service.waiting.count(queue, service.now()))) return true;
-    if (attempt === COUNTS || stop.aborted) return false;
-    await pause(service, COUNT_PAUSE_MS, stop);
-  }
-}
-
-async function jobsAlive({ queues }: Service, queue: QueueName): Promise<number> {
-  const { waiting, delayed, active } = await queues.counts(queue);
-  return waiting + delayed + active;
-}
-
-/** A stopping process does not wait for the pause. */
-async function pause({ pause: wait }: Service, ms: number, stop: AbortSignal): Promise<void> {
-  if (stop.aborted) return;
-  const over = new AbortController(); // otherwise each pause would leak a listener
-  const stopped = new Promise<void>((resolve) => {
-    stop.addEventListener('abort', () => resolve(), { signal: over.signal });
-  });
-  await Promise.race([wait(ms), stopped]).finally(() => over.abort());
 }
 
 // Compares a queue with the waiting rows. The two cannot be read at the same time, and a row is

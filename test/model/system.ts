@@ -197,10 +197,9 @@ function observerOf(around: () => Outside): Observer {
 
 /** Histories have no webhooks or poison jobs: the reconciler skips those queries. */
 function askLess({ quarantine, waiting }: Service): void {
-  const { count, overdue } = waiting;
+  const { overdue } = waiting;
   const isNone = (queue: string) => queue === 'deliver-webhook';
   Object.assign(waiting, {
-    count: async (...asked: Parameters<typeof count>) => (isNone(asked[0]) ? 0 : count(...asked)),
     overdue: async (...asked: Parameters<typeof overdue>) =>
       isNone(asked[0]) ? [] : overdue(...asked),
   });

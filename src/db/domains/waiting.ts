@@ -23,8 +23,6 @@ export type WaitingJob = {
 
 /** Which jobs the rows need. Only `takeTurn` writes. */
 export type WaitingStore = {
-  /** Without quarantined ones. */
-  count(queue: WaitingQueue, now: Date): Promise<number>;
   /** Without quarantined ones, the longest overdue first. */
   overdue(
     queue: WaitingQueue,
@@ -39,25 +37,22 @@ export type WaitingStore = {
   takeTurn(name: string, everyMs: number): Promise<boolean>;
 };
 
-type Rows = Omit<WaitingStore, 'takeTurn'>;
-type OneQueue = {
-  readonly [K in keyof Rows]: Rows[K] extends (queue: WaitingQueue, ...rest: infer R) => infer A
-    ? (...rest: R) => A
-    : never;
-};
-
 export function createWaitingStore(prisma: PrismaClient): WaitingStore {
-  const queues: { readonly [Q in WaitingQueue]: OneQueue } = {
-    'check-dns': domainJobs(prisma, 'check-dns'),
-    'issue-certificate': domainJobs(prisma, 'issue-certificate'),
-    'escalate-certificate': domainJobs(prisma, 'escalate-certificate'),
-    'deliver-webhook': deliveryJobs(prisma),
-  };
+  const jobs = (queue: WaitingQueue, which: Prisma.Sql) =>
+    queue === 'deliver-webhook' ? deliveryJobs(prisma, which) : domainJobs(prisma, queue, which);
   return {
-    count: (queue, now) => queues[queue].count(now),
-    overdue: (queue, ...rest) => queues[queue].overdue(...rest),
-    page: (queue, ...rest) => queues[queue].page(...rest),
-    among: (queue, keys) => queues[queue].among(keys),
+    overdue: (queue, dueBefore, now, limit) => {
+      const due = queue === 'deliver-webhook' ? queuedAt : waitingDomains[queue].due;
+      const isQuarantined = Prisma.sql`EXISTS (SELECT FROM quarantine
+        WHERE queue = ${queue} AND until > ${now} AND ${jobIdMatches(queue)})`;
+      return jobs(
+        queue,
+        Prisma.sql`${due} < ${dueBefore} AND NOT ${isQuarantined} ORDER BY ${due} LIMIT ${limit}`,
+      );
+    },
+    page: (queue, afterKey, limit) =>
+      jobs(queue, Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
+    among: (queue, keys) => jobs(queue, Prisma.sql`id = ANY(${keys}::uuid[])`),
     async takeTurn(name, everyMs) {
       const taken = await prisma.$queryRaw<unknown[]>`
         INSERT INTO turn AS t (name, taken_at) VALUES (${name}, now())
@@ -84,30 +79,22 @@ const waitingDomains: {
   'escalate-certificate': { status: Prisma.sql`'verified'`, due: Prisma.sql`escalate_at` },
 };
 
-function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
+const queuedAt = Prisma.sql`queued_at`;
+
+/** Of quarantine records: by the domain, whose index they have, and the job. */
+function jobIdMatches(queue: WaitingQueue): Prisma.Sql {
+  return queue === 'deliver-webhook'
+    ? Prisma.sql`job_id = webhook_delivery.id::text`
+    : Prisma.sql`quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch`;
+}
+
+async function domainJobs(prisma: PrismaClient, queue: DomainQueue, which: Prisma.Sql) {
   const { status, due } = waitingDomains[queue];
-  const waits = Prisma.sql`removed_at IS NULL AND status = ${status} AND ${due} IS NOT NULL`;
-  const notQuarantined = (now: Date) => Prisma.sql`NOT EXISTS (
-    SELECT FROM quarantine WHERE queue = ${queue} AND until > ${now}
-      AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
-  const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
-    const rows = await prisma.$queryRaw<WaitingRow[]>`
-      SELECT id, epoch, project_id AS "projectId", status::text,
-        next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
-      FROM domain WHERE ${waits} AND ${which}`;
-    return rows.flatMap((row) => jobOf(row, queue));
-  };
-  return {
-    count: (now) =>
-      countRows(prisma, Prisma.sql`FROM domain WHERE ${waits} AND ${notQuarantined(now)}`),
-    overdue: (dueBefore, now, limit) =>
-      jobs(
-        Prisma.sql`${due} < ${dueBefore} AND ${notQuarantined(now)} ORDER BY ${due} LIMIT ${limit}`,
-      ),
-    page: (afterKey, limit) =>
-      jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
-    among: (keys) => jobs(Prisma.sql`id = ANY(${keys}::uuid[])`),
-  };
+  const rows = await prisma.$queryRaw<WaitingRow[]>`
+    SELECT id, epoch, project_id AS "projectId", status::text,
+      next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
+    FROM domain WHERE removed_at IS NULL AND status = ${status} AND ${due} IS NOT NULL AND ${which}`;
+  return rows.flatMap((row) => jobOf(row, queue));
 }
 
 function jobOf(row: WaitingRow, queue: DomainQueue): readonly WaitingJob[] {
@@ -120,34 +107,11 @@ function jobOf(row: WaitingRow, queue: DomainQueue): readonly WaitingJob[] {
 }
 
 /** Deliveries that the relay has queued; the others wait in their table. */
-function deliveryJobs(prisma: PrismaClient): OneQueue {
-  const waits = Prisma.sql`status = 'pending' AND queued_at IS NOT NULL`;
-  const notQuarantined = (now: Date) => Prisma.sql`NOT EXISTS (
-    SELECT FROM quarantine WHERE queue = 'deliver-webhook' AND until > ${now}
-      AND job_id = webhook_delivery.id::text)`;
-  const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
-    const rows = await prisma.$queryRaw<{ id: string; runAt: Date }[]>`
-      SELECT id, queued_at AS "runAt" FROM webhook_delivery WHERE ${waits} AND ${which}`;
-    return rows.map(({ id, runAt }) => ({ key: id, job: { deliveryId: id }, runAt }));
-  };
-  return {
-    count: (now) =>
-      countRows(
-        prisma,
-        Prisma.sql`FROM webhook_delivery WHERE ${waits} AND ${notQuarantined(now)}`,
-      ),
-    overdue: (dueBefore, now, limit) =>
-      jobs(Prisma.sql`queued_at < ${dueBefore} AND ${notQuarantined(now)}
-        ORDER BY queued_at LIMIT ${limit}`),
-    page: (afterKey, limit) =>
-      jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
-    among: (keys) => jobs(Prisma.sql`id = ANY(${keys}::uuid[])`),
-  };
-}
-
-async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number> {
-  const [row] = await prisma.$queryRaw<{ count: bigint }[]>`SELECT count(*) ${from}`;
-  return Number(row?.count ?? 0);
+async function deliveryJobs(prisma: PrismaClient, which: Prisma.Sql) {
+  const rows = await prisma.$queryRaw<{ id: string; runAt: Date }[]>`
+    SELECT id, queued_at AS "runAt" FROM webhook_delivery
+    WHERE status = 'pending' AND queued_at IS NOT NULL AND ${which}`;
+  return rows.map(({ id, runAt }) => ({ key: id, job: { deliveryId: id }, runAt }));
 }
 
 /** Sorts before every id. */
