@@ -39,15 +39,12 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   const run = createRunStatement(database);
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
   const load = gather((ids: readonly string[]) => loadAll(run, held, ids), batches);
-  const saver = (statement: SaveStatement) =>
-    gather((checks: readonly CheckSave[]) => saveAll(run, statement, checks), batches);
-  const savers = { times: saver(saveTimes), everything: saver(saveEverything) };
+  const save = gather((checks: readonly CheckSave[]) => saveAll(run, checks), batches);
   return {
     load,
     async save(check) {
       if (check.change.kind === 'moved') return moveDomain(database.prisma, check);
-      const saved = await savers[savesOnlyTimes(check) ? 'times' : 'everything'](check);
-      return saved ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
+      return (await save(check)) ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
     },
   };
 }
@@ -81,15 +78,15 @@ async function loadAll(
 /** One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
-  statement: SaveStatement,
   checks: readonly CheckSave[],
 ): Promise<readonly boolean[]> {
   // If a job is twice in a batch, its first check counts and the second is stale, as in separate
   // batches.
   const first = new Map(checks.toReversed().map((check) => [check.domain.id, check]));
-  const rows = await run<{ id: string }>(statement, statement.parametersOf([...first.values()]));
-  const saved = new Set(rows.map(({ id }) => id));
-  return checks.map((check) => first.get(check.domain.id) === check && saved.has(check.domain.id));
+  const columns = Object.values(saved).map(({ of }) => [...first.values()].map(of));
+  const rows = await run<{ id: string }>(saveChecks, columns);
+  const ids = new Set(rows.map(({ id }) => id));
+  return checks.map((check) => first.get(check.domain.id) === check && ids.has(check.domain.id));
 }
 
 // The columns that checks load and save, and the statements made from them.
@@ -154,7 +151,7 @@ const written: SavedColumns = {
   recheck_at: { type: 'timestamptz', of: ({ change }) => text(change.recheckAt) },
 };
 
-/** Undefined: stays as it is. */
+/** In JSON. Null: stays as it is, as most checks find what the previous one found. */
 const sometimesWritten: SavedColumns = {
   findings: { type: 'jsonb', of: findingsOf },
   observation: { type: 'jsonb', of: observationOf },
@@ -166,37 +163,28 @@ function missedAt({ to }: DomainChange): Date | null {
 }
 
 function findingsOf({ domain, change }: CheckSave) {
-  return areEqual(change.findings, domain.findings) ? undefined : change.findings;
+  return areEqual(change.findings, domain.findings) ? null : JSON.stringify(change.findings);
 }
 
 function observationOf({ observed }: CheckSave) {
-  return observed.kind === 'unchanged' ? undefined : observed.observation;
+  return observed.kind === 'unchanged' ? null : JSON.stringify(observed.observation);
 }
 
 /** The only event of a check that changes no status. */
 function findingsChangedOf({ change }: CheckSave) {
   const [event, ...others] = change.events;
-  if (event === undefined) return undefined;
+  if (event === undefined) return null;
   if (event.type !== 'domain.findings_changed' || others.length > 0) {
     throw new Error(`a check that changes no status cannot store ${event.type}`);
   }
-  return { appeared: event.appeared, cleared: event.cleared };
+  return JSON.stringify({ appeared: event.appeared, cleared: event.cleared });
 }
 
 function text(time: Date | null): string | null {
   return time === null ? null : time.toISOString();
 }
 
-const always = Object.entries({ ...fences, ...written });
-const everything = [...always, ...Object.entries(sometimesWritten)];
-
-/** Most checks find what the previous one found, so the cheaper statement is enough. */
-function savesOnlyTimes(check: CheckSave): boolean {
-  return Object.values(sometimesWritten).every(({ of }) => of(check) === undefined);
-}
-
-const namesOf = (columns: readonly (readonly [string, SavedColumn])[]) =>
-  columns.map(([name]) => name).join(', ');
+const saved: SavedColumns = { ...fences, ...written, ...sometimesWritten };
 
 const isCurrent = [
   'domain.id = locked.id',
@@ -230,47 +218,22 @@ const loadDomains: Statement = {
     ) AS found`,
 };
 
-/** Returns the ids of the saved checks. */
-type SaveStatement = Statement & {
-  readonly parametersOf: (checks: readonly CheckSave[]) => readonly unknown[];
-};
-
-/** Takes one array per column. */
-const saveTimes: SaveStatement = {
-  name: 'checks_save_times',
-  parametersOf: (checks) => always.map(([, { of }]) => checks.map(of)),
-  text: `
-    WITH locked AS (
-      SELECT id FROM domain WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE)
-    UPDATE domain SET ${setWritten}
-    FROM locked JOIN unnest(${always.map(([, { type }], nth) => `$${nth + 1}::${type}[]`).join(', ')})
-      AS saved_check (${namesOf(always)}) USING (id)
-    WHERE ${isCurrent}
-    RETURNING domain.id::text`,
-};
-
-/** $1: a JSON array of checks. */
-const saveEverything: SaveStatement = {
-  name: 'checks_save_everything',
-  parametersOf: (checks) => [
-    JSON.stringify(
-      checks.map((check) =>
-        Object.fromEntries(everything.map(([name, { of }]) => [name, of(check)])),
-      ),
-    ),
-  ],
+/** Takes one array per column; returns the ids of the saved checks. */
+const saveChecks: Statement = {
+  name: 'checks_save',
   text: `
     WITH saved_check AS (
-      SELECT * FROM jsonb_to_recordset($1::jsonb)
-        AS saved_check (${everything.map(([name, { type }]) => `${name} ${type}`).join(', ')})
+      SELECT * FROM unnest(${Object.values(saved)
+        .map(({ type }, nth) => `$${nth + 1}::${type}[]`)
+        .join(', ')}) AS saved_check (${Object.keys(saved).join(', ')})
     ), locked AS (
-      SELECT id FROM domain WHERE id IN (SELECT id FROM saved_check) ORDER BY id FOR NO KEY UPDATE
+      SELECT id FROM domain WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
     ), saved AS (
       UPDATE domain SET ${setWritten}, findings = COALESCE(saved_check.findings, domain.findings)
       FROM locked JOIN saved_check USING (id)
       WHERE ${isCurrent}
       RETURNING domain.id
-    ), seen AS (
+    ), observed AS (
       INSERT INTO observation (domain_id, value)
       SELECT id, observation FROM saved_check JOIN saved USING (id) WHERE observation IS NOT NULL
       ON CONFLICT (domain_id) DO UPDATE SET value = EXCLUDED.value
