@@ -33,14 +33,14 @@ import type { Service } from '../src/service/service.ts';
 import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
 import { checkRules, enqueueFollowUps } from './checks/save-check.ts';
 import { chooseFor } from './orders/choose-authority.ts';
-import { logEscalation } from './orders/escalation-at-end.ts';
 import {
   evidenceOf,
   inJson,
   isWorthATry,
+  logEscalation,
   settledCause,
   toNewEscalation,
-} from './orders/escalation-evidence.ts';
+} from './orders/escalation.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
 /** Does nothing for another epoch or if the domain is no longer verified. */

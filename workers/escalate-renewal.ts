@@ -23,14 +23,15 @@ import {
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { Service } from '../src/service/service.ts';
 import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
-import { logEscalation, renewalPlanOf } from './orders/escalation-at-end.ts';
 import {
   evidenceOf,
   inJson,
   isWorthATry,
+  logEscalation,
+  renewalPlanOf,
   settledCause,
   toNewEscalation,
-} from './orders/escalation-evidence.ts';
+} from './orders/escalation.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';
 

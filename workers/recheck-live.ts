@@ -17,7 +17,7 @@ import { inSpan } from '../src/net/tracing.ts';
 import type { Service } from '../src/service/service.ts';
 import { diagnoseDomain, observeAgain, observeDomain } from './checks/observe-domain.ts';
 import { saveCheck } from './checks/save-check.ts';
-import { escalationAtEnd } from './orders/escalation-at-end.ts';
+import { escalationAtEnd } from './orders/escalation.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';
 

@@ -17,7 +17,7 @@ import { renewableOf } from '../src/db/issuance/renewals.ts';
 import type { Service } from '../src/service/service.ts';
 import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
 import { saveCheck } from './checks/save-check.ts';
-import { escalationAtEnd } from './orders/escalation-at-end.ts';
+import { escalationAtEnd } from './orders/escalation.ts';
 import { obtain } from './orders/obtain.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';

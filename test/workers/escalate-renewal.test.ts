@@ -6,7 +6,7 @@ import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalat
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
 import { escalateRenewals } from '../../workers/escalate-renewal.ts';
-import { escalationAtEnd } from '../../workers/orders/escalation-at-end.ts';
+import { escalationAtEnd } from '../../workers/orders/escalation.ts';
 import { aDomain, aRefusal, later, noon, right } from '../support/builders.ts';
 import { dueOnce } from './due-once.ts';
 import { type EscalationCase, openEscalationWorld } from './escalation-world.ts';
