@@ -11,27 +11,13 @@
  * one certificate only.
  */
 
-import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
 import { escalateRenewalAt } from '../src/core/certificates/renewal.ts';
 import { isServed } from '../src/core/life/lifecycle.ts';
 import { MINUTE } from '../src/core/time.ts';
-import {
-  loadOpenEscalation,
-  openRenewalEscalation,
-  postponeRenewalEscalation,
-} from '../src/db/issuance/escalations.ts';
+import { postponeRenewalEscalation } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { Service } from '../src/service/service.ts';
-import { diagnoseDomain, observeDomain } from './checks/observe-domain.ts';
-import {
-  evidenceOf,
-  inJson,
-  isWorthATry,
-  logEscalation,
-  renewalPlanOf,
-  settledCause,
-  toNewEscalation,
-} from './orders/escalation.ts';
+import { evidenceOf, examineDomain, keepEscalation, renewalPlanOf } from './orders/escalation.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';
 
@@ -57,36 +43,15 @@ async function escalate(service: Service, id: string): Promise<void> {
   const { domain } = work;
   if (dueAt > service.now())
     return postponeRenewalEscalation(service.database.prisma, domain, dueAt);
-  const observation = await observeDomain(service, domain);
-  const diagnosis = await diagnoseDomain(service, domain, observation);
-  // If the name points elsewhere, its addresses are not ours to probe.
-  const probes =
-    diagnosis.verdict === 'right' ? await service.handshakes.probe(domain.hostname) : [];
-  const open = await loadOpenEscalation(service.database.prisma, domain.id);
-  const quarantine = await service.quarantine.find('renew-certificate', domain.id, service.now());
+  const { diagnosis, probes, open } = await examineDomain(service, domain);
   const now = service.now();
-  const { escalateAfterMs } = service.config;
-
+  const quarantine = await service.quarantine.find('renew-certificate', domain.id, now);
   const servedUntil = domain.certificateEndsAt?.toISOString() ?? null;
   const evidence = { ...evidenceOf(work, diagnosis, probes), servedUntil };
-  const { cause, evidence: known } = settledCause(open, {
-    ...evidence,
-    quarantine: inJson(quarantine),
-  });
-  const plan = renewalPlanOf(service, { ...work, forbidden: diagnosis.forbidden }, quarantine);
-  const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
   const isRenewed = domain.state.status === 'live';
-  const wakes = isRenewed && isNew && mayWake(plan, now);
-  const next: NextAttempt | null = isRenewed ? nextAttempt(plan, wakes, now) : null;
-  const escalation = toNewEscalation(cause, { ...known, nextAttempt: next });
-
-  const againAt = new Date(now.getTime() + escalateAfterMs);
-  const result = await openRenewalEscalation(service.database.prisma, domain, escalation, {
-    at: now,
-    againAt,
-    wakes,
-  });
-  if (result === 'opened') logEscalation(service, domain, escalation);
+  const { forbidden } = diagnosis;
+  const plan = isRenewed ? renewalPlanOf(service, { ...work, forbidden }, quarantine) : null;
+  await keepEscalation(service, { domain, open, evidence, quarantine, plan }, now);
 }
 
 /** Another run can have renewed it. Null if not served: recheck-live handles expiry. */

@@ -9,7 +9,7 @@ import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import {
   type NewEscalation,
-  openRenewalEscalation,
+  openEscalation,
   postponeRenewalEscalation,
   readEvidence,
 } from '../../src/db/issuance/escalations.ts';
@@ -53,7 +53,7 @@ describe.each(databasesOfRun())('escalations of served domains on $name', ({ nam
   const live = async (hostname: string) => certify(await stored.verified(hostname), noon);
 
   const open = (domain: LoadedDomain, wakes = false, at = later(noon, 72 * DAY)) =>
-    openRenewalEscalation(stored.database.prisma, domain, aCase, {
+    openEscalation(stored.database.prisma, domain, aCase, {
       at,
       againAt: later(at, HOUR),
       wakes,

@@ -49,11 +49,10 @@ async function aCase(
     { projectId, hostname, target: `x${count}.edge.test` },
     noon,
   );
-  const domain = { id: added?.id ?? '', epoch: 1 };
-  await api.prisma.domain.update({
-    where: { id: domain.id },
-    data: { status: 'verified', verifiedAt: noon },
-  });
+  const id = added?.id ?? '';
+  const state = { status: 'verified', pendingSince: noon, verifiedAt: noon } as const;
+  await api.prisma.domain.update({ where: { id }, data: state });
+  const domain = { id, epoch: 1, state, certificateEndsAt: null };
   const evidence = { ...readEvidence({}), ...parts };
   const escalation = { cause, evidence, ...escalationWords(cause, evidence) };
   const times = { at: openedAt, againAt: later(openedAt, HOUR) };

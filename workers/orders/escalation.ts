@@ -5,6 +5,7 @@ import {
   isRepaired,
   keepsCause,
   likeliestCause,
+  mayWake,
   nextAttempt,
   type Probe,
 } from '../../src/core/certificates/escalation.ts';
@@ -13,27 +14,27 @@ import {
   isEscalationCause,
 } from '../../src/core/certificates/escalation-words.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import { isServed } from '../../src/core/life/lifecycle.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import {
   loadOpenEscalation,
   type NewEscalation,
   type OpenEscalation,
+  openEscalation,
 } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
+import { diagnoseDomain, observeDomain } from '../checks/observe-domain.ts';
 import { chooseFor, type OrderWork } from './choose-authority.ts';
 
 /** The worker that opened a younger escalation can have crashed before it woke the order. */
 const YOUNG_SHARE = 1 / 30;
 
-export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
+type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
 
 /** A cause that only this check found becomes the `candidate`. */
-export function settledCause(
-  open: OpenEscalation | null,
-  evidence: EscalationEvidence,
-): CauseAndEvidence {
+function settledCause(open: OpenEscalation | null, evidence: EscalationEvidence): CauseAndEvidence {
   const found = likeliestCause(evidence);
   if (open === null || !isEscalationCause(open.cause)) return { cause: found, evidence };
   const { cause, evidence: before } = open;
@@ -44,7 +45,7 @@ export function settledCause(
 }
 
 /** If something is new or fixed. Otherwise the retry schedule applies, to limit requests. */
-export function isWorthATry(
+function isWorthATry(
   open: OpenEscalation | null,
   { cause, evidence }: CauseAndEvidence,
   { now, escalateAfterMs }: { readonly now: Date; readonly escalateAfterMs: number },
@@ -52,6 +53,44 @@ export function isWorthATry(
   if (open === null || open.cause !== cause) return true;
   const youngSince = now.getTime() - YOUNG_SHARE * escalateAfterMs;
   return open.openedAt.getTime() >= youngSince || isRepaired(open.evidence, evidence);
+}
+
+/** The DNS now, and our page at the name's addresses. */
+export async function examineDomain(service: Service, domain: LoadedDomain) {
+  const observation = await observeDomain(service, domain);
+  const diagnosis = await diagnoseDomain(service, domain, observation);
+  // If the name points elsewhere, its addresses are not ours to probe.
+  const probes =
+    diagnosis.verdict === 'right' ? await service.handshakes.probe(domain.hostname) : [];
+  const open = await loadOpenEscalation(service.database.prisma, domain.id);
+  return { observation, diagnosis, probes, open };
+}
+
+type Escalating = {
+  readonly domain: LoadedDomain;
+  readonly open: OpenEscalation | null;
+  readonly evidence: EscalationEvidence;
+  readonly quarantine: Quarantined | null;
+  /** Null: no order is placed in this state. */
+  readonly plan: Parameters<typeof nextAttempt>[0] | null;
+};
+
+/** Opens or updates it. `wakes`: the order is worth a try at once, since something is new or fixed. */
+export async function keepEscalation(service: Service, escalating: Escalating, now: Date) {
+  const { domain, open, evidence, quarantine, plan } = escalating;
+  const { escalateAfterMs } = service.config;
+  const settled = settledCause(open, { ...evidence, quarantine: inJson(quarantine) });
+  const { cause } = settled;
+  const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
+  const wakes = plan !== null && isNew && mayWake(plan, now);
+  const next = plan && nextAttempt(plan, wakes, now);
+  const escalation = toNewEscalation(cause, { ...settled.evidence, nextAttempt: next });
+
+  const againAt = new Date(now.getTime() + escalateAfterMs);
+  const times = { at: now, againAt, wakes: wakes && isServed(domain.state) };
+  const result = await openEscalation(service.database.prisma, domain, escalation, times);
+  if (result === 'opened') logEscalation(service, domain, escalation);
+  return { result, cause, wakes, againAt };
 }
 
 /** Without the next attempt. `probes`: empty if none ran. */
@@ -72,7 +111,7 @@ export function evidenceOf(
   return { findings, problem, refusals, budget, probes, setback: shown, ...later };
 }
 
-export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
+function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
   return quarantine && { reason: quarantine.reason, until: quarantine.until.toISOString() };
 }
 

@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 import type { Installation } from '../../core/access.ts';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
-import { servedStatuses } from '../../core/life/lifecycle.ts';
+import { isServed, servedStatuses } from '../../core/life/lifecycle.ts';
 import type { Escalation } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
-import { servedInSql } from '../domains/domain-row.ts';
+import { type LoadedDomain, servedInSql } from '../domains/domain-row.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
-import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from '../page.ts';
 
 /** Also the update of an open one with the same cause. */
@@ -37,44 +37,27 @@ export type EscalationRow = Escalation & {
 /** `status` null: open and closed. */
 export type EscalationQuery = ListRange & { readonly status: 'open' | 'closed' | null };
 
-export type ServedDomain = {
-  readonly id: string;
-  readonly epoch: number;
-  readonly certificateEndsAt: Date | null;
-};
+type EscalatedDomain = Pick<LoadedDomain, 'id' | 'epoch' | 'state' | 'certificateEndsAt'>;
 
-/** For a verified domain in this epoch. One transaction, so readers always see exactly one. */
+/**
+ * While the domain is verified, or served with this certificate. One transaction, so readers always see exactly one.
+ * `wakes`: its renewal becomes due at once.
+ */
 export function openEscalation(
   prisma: PrismaClient,
-  domain: { readonly id: string; readonly epoch: number },
+  { id, epoch, state, certificateEndsAt }: EscalatedDomain,
   escalation: NewEscalation,
-  { at, againAt }: { readonly at: Date; readonly againAt: Date },
+  { at, againAt, wakes = false }: { readonly at: Date; readonly againAt: Date; wakes?: boolean },
 ): Promise<OpenResult> {
+  const isSame = isServed(state)
+    ? Prisma.sql`status IN (${servedInSql}) AND certificate_ends_at = ${certificateEndsAt}`
+    : Prisma.sql`status = 'verified'`;
   return prisma.$transaction(async (tx) => {
     // The row lock keeps a certificate from being stored between the check and the insert.
-    const waiting = await tx.$queryRaw<unknown[]>`
-      SELECT 1 FROM domain WHERE id = ${domain.id}::uuid AND epoch = ${domain.epoch}
-        AND status = 'verified' AND removed_at IS NULL FOR UPDATE`;
-    if (waiting.length === 0) return 'gone';
-    await schedule(tx, { id: domain.id, epoch: domain.epoch }, { escalateAt: againAt });
-    const events = await placeEscalation(tx, domain.id, escalation, at);
-    await recordEvents(tx, events, at);
-    return events.length === 0 ? 'kept' : 'opened';
-  });
-}
-
-/** As openEscalation, for a served domain. `wakes`: its renewal becomes due at once. */
-export function openRenewalEscalation(
-  prisma: PrismaClient,
-  { id, epoch, certificateEndsAt }: ServedDomain,
-  escalation: NewEscalation,
-  { at, againAt, wakes }: { readonly at: Date; readonly againAt: Date; readonly wakes: boolean },
-): Promise<OpenResult> {
-  return prisma.$transaction(async (tx) => {
-    const served = await tx.$queryRaw<unknown[]>`
+    const locked = await tx.$queryRaw<unknown[]>`
       SELECT 1 FROM domain WHERE id = ${id}::uuid AND epoch = ${epoch} AND removed_at IS NULL
-        AND status IN (${servedInSql}) AND certificate_ends_at = ${certificateEndsAt} FOR UPDATE`;
-    if (served.length === 0) return 'gone';
+        AND ${isSame} FOR UPDATE`;
+    if (locked.length === 0) return 'gone';
     await schedule(tx, { id, epoch }, { escalateAt: againAt, ...(wakes && { renewAt: at }) });
     const events = await placeEscalation(tx, id, escalation, at);
     await recordEvents(tx, events, at);
@@ -85,7 +68,7 @@ export function openRenewalEscalation(
 /** If no escalation is needed yet. */
 export async function postponeRenewalEscalation(
   prisma: PrismaClient,
-  { id, epoch }: ServedDomain,
+  { id, epoch }: Pick<LoadedDomain, 'id' | 'epoch'>,
   at: Date,
 ): Promise<void> {
   await schedule(prisma, { id, epoch, status: { in: [...servedStatuses] } }, { escalateAt: at });
@@ -177,19 +160,22 @@ export async function loadEscalations(
   return pageOf(rows, limit, ({ openedAt, id }) => ({ at: openedAt, id }));
 }
 
+const noEvidence: EscalationEvidence = {
+  findings: [],
+  problem: null,
+  refusals: 0,
+  probes: [],
+  setback: null,
+  budget: null,
+  quarantine: null,
+  candidate: null,
+  nextAttempt: null,
+  servedUntil: null,
+};
+
 /** Fields unknown to the writing version are empty or null. */
 export function readEvidence(stored: unknown): EscalationEvidence {
-  const known = stored as Partial<EscalationEvidence>; // only written here, always from an EscalationEvidence
-  const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;
-  const {
-    budget = null,
-    quarantine = null,
-    candidate = null,
-    nextAttempt = null,
-    servedUntil = null,
-  } = known;
-  const later = { budget, quarantine, candidate, nextAttempt, servedUntil };
-  return { findings, problem, refusals, probes, setback, ...later };
+  return { ...noEvidence, ...(stored as Partial<EscalationEvidence>) }; // only written here
 }
 
 /** Plain JSON, but Prisma's type requires an index signature. */
