@@ -96,11 +96,11 @@ describe('Adding a domain', () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     const [, , , projectId = ''] = path.split('/');
-    const known = { code: 'held_elsewhere', hostname: 'docs.example.com' };
+    const known = { code: 'plan_required', hostname: 'docs.example.com' };
     const findings = [{ code: 'of_the_future', hostname: 'docs.example.com' }, known];
     await api.prisma.domain.updateMany({ where: { projectId }, data: { findings } });
     const { body } = await call(`GET ${path}/docs.example.com`);
-    expect(body).toMatchObject({ findings: [{ code: 'held_elsewhere' }] });
+    expect(body).toMatchObject({ findings: [{ code: 'plan_required' }] });
   });
 
   const refusals: readonly (readonly [string, number, string])[] = [

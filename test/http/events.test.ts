@@ -139,7 +139,7 @@ describe('The event stream', () => {
 
   it('words findings as the timeline does', async () => {
     const before = await newest();
-    const findings = [{ code: 'held_elsewhere', hostname: 'a.shop.test' }] as const;
+    const findings = [{ code: 'plan_required', hostname: 'a.shop.test' }] as const;
     const event = { type: 'domain.drifted', findings, domainId: domains[0]?.id ?? '' } as const;
     await t.prisma.$transaction((tx) => recordEvents(tx, [event], noon));
     const [reported] = await (await read(before)).take(1);

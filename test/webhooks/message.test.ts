@@ -17,7 +17,7 @@ const event = {
   at: noon,
   data: {
     reason: 'window_ended',
-    findings: [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }],
+    findings: [{ code: 'plan_required', hostname: 'docs.shop.test' }],
   },
   domain: { hostname: 'docs.shop.test' },
   domainId: '00000000-0000-0000-0000-00000000000d',
@@ -56,7 +56,7 @@ describe('A webhook message', () => {
           // As in the API: worded, not as stored.
           findings: [
             expect.objectContaining({
-              code: 'held_elsewhere',
+              code: 'plan_required',
               severity: 'blocks',
               actor: 'customer',
               summary: expect.stringContaining('docs.shop.test'),

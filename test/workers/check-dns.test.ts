@@ -5,6 +5,7 @@ import { HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import { checkDns } from '../../workers/check-dns.ts';
+import { samples } from '../core/support/sample-findings.ts';
 import { aChange, aDomain, anObservation, later, missing, noon } from '../support/builders.ts';
 import { plainService, recordingQueues } from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
@@ -89,7 +90,7 @@ describe('a check of a pending domain', () => {
 
   it('retries the claim of a name held elsewhere even if its DNS is unchanged', async () => {
     const observation = anObservation();
-    const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
+    const findings = [samples.held_elsewhere];
     const domain = aDomain({ observation, findings });
     const { service, saves } = world({ domain, unchanged: true });
     await checkDns(service, job);

@@ -73,7 +73,7 @@ export async function takeUp(
       await noteWaiting(service, work, authority, wait);
       return { until: notBefore, note: whyPutOff(wait, notBefore) };
     }
-    if (order !== null && idIn(service, order) === authority) return goOn(service, work, order);
+    if (order !== null && order.authority === authority) return goOn(service, work, order);
     const opened = (await whyUnreached(service, work)) ?? (await open(service, work, authority));
     if (opened === null || !isWait(opened)) return opened;
     // The budget turned out to be used up; another CA can have tokens left.
@@ -116,7 +116,7 @@ async function askWhoIsAway(service: Service, work: OrderWork): Promise<void> {
   const preferred = inPreference(service, work);
   const states = preferred.map((id) => summaryOf(service, work, id));
   const away = worthAsking(states, { now, timeScale }).map((place) => preferred[place] ?? null);
-  const others = away.filter((id) => work.order === null || id !== idIn(service, work.order));
+  const others = away.filter((id) => work.order === null || id !== work.order.authority);
   await Promise.all(others.map((id) => service.askAuthority(id)));
 }
 
@@ -154,7 +154,7 @@ export function afterRefusal(
   const refusal = { type, at, retryAfter, authority: order.authority, isOfThisEpoch: true };
   const recentRefusals = [refusal, ...work.recentRefusals];
   const next = chooseFor(service, { ...work, order: null, setback: null, recentRefusals });
-  return next.authority === idIn(service, order)
+  return next.authority === order.authority
     ? nextAttemptAt(next.refusals, at, retryAfter)
     : later(at, next.plannedAt);
 }
@@ -167,7 +167,7 @@ export function afterSetback(
 ): Date {
   const next = chooseFor(service, { ...work, order, setback });
   const { at, retryAfter } = setback;
-  if (next.authority !== idIn(service, order)) return later(at, next.plannedAt);
+  if (next.authority !== order.authority) return later(at, next.plannedAt);
   const { state } = work.domain;
   const since = state.status === 'verified' ? state.verifiedAt : order.createdAt;
   return takeUpAgainAt(since, at, retryAfter);
@@ -181,7 +181,7 @@ export function chooseFor(service: Choosing, work: Known): OrderChoice {
   const { timeScale } = service.config;
   const chosen = chooseAuthority(states, { now, timeScale });
   const authority = preferred[chosen?.index ?? 0] ?? null;
-  const own = work.recentRefusals.filter((refusal) => idIn(service, refusal) === authority);
+  const own = work.recentRefusals.filter((refusal) => refusal.authority === authority);
   const ofThisEpoch = own.filter(({ isOfThisEpoch }) => isOfThisEpoch);
   const [newest] = ofThisEpoch;
   const notBefore = chosen?.notBefore ?? now;
@@ -204,26 +204,18 @@ function inPreference(
   service: Pick<Service, 'authorities'>,
   { order }: Pick<Known, 'order'>,
 ): readonly AuthorityId[] {
-  const holder = order && idIn(service, order);
+  const holder = order?.authority;
   return [...directoriesOf(service.authorities)].sort(
     (one, other) => Number(other === holder) - Number(one === holder),
   );
 }
 
-/** Older orders don't store their CA and belong to the first. */
-function idIn(
-  { authorities }: Pick<Service, 'authorities'>,
-  { authority }: { readonly authority: AuthorityId },
-): AuthorityId {
-  return authority ?? authorities[0].directoryUrl;
-}
-
 function summaryOf(service: Choosing, known: Known, id: AuthorityId): AuthorityState {
   const { order, setback, recentRefusals, budgetWaits, forbidden, left } = known;
   const place = directoriesOf(service.authorities).indexOf(id);
-  const own = recentRefusals.filter((refusal) => idIn(service, refusal) === id);
+  const own = recentRefusals.filter((refusal) => refusal.authority === id);
   const [newest] = own;
-  const hasOrder = order !== null && idIn(service, order) === id;
+  const hasOrder = order !== null && order.authority === id;
   // An open order is already counted, so only its own Retry-After delays it.
   const asked = hasOrder ? setback?.retryAfter : mayOrderAt(own);
   const spent = hasOrder ? null : budgetWaits[place]?.until;
@@ -239,7 +231,7 @@ function summaryOf(service: Choosing, known: Known, id: AuthorityId): AuthorityS
 
 /** For a moved order, only its own attempts count: others can have failed before it came. */
 function downFor(service: Choosing, { order, setback, left }: Known, id: AuthorityId): number {
-  if (order === null || idIn(service, order) !== id) return service.health.downForMs(id);
+  if (order === null || order.authority !== id) return service.health.downForMs(id);
   // A slow CA is not down; the next attempt shows whether it still answers.
   if (setback?.answered === true) return 0;
   const waited = setback === null ? 0 : setback.at.getTime() - setback.since.getTime();
@@ -247,9 +239,9 @@ function downFor(service: Choosing, { order, setback, left }: Known, id: Authori
 }
 
 function isSilent(service: Choosing, { recentRefusals, left }: Known, id: AuthorityId): boolean {
-  const leftAt = left.find((one) => idIn(service, one) === id)?.at;
+  const leftAt = left.find((one) => one.authority === id)?.at;
   if (leftAt === undefined) return false;
-  const refusedAt = recentRefusals.find((refusal) => idIn(service, refusal) === id)?.at;
+  const refusedAt = recentRefusals.find((refusal) => refusal.authority === id)?.at;
   return [service.health.answeredAt(id), refusedAt].every((at) => !at || at <= leftAt);
 }
 

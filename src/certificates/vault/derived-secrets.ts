@@ -20,22 +20,21 @@ export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
 
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
 
-/** From the KEK that sealed `like`, or the first KEK. Deterministic. Throws `vault_key_unknown`. */
-export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {
-  return eachName((name) => vault.derive(purposes[name], like));
+/** From the first KEK. Deterministic. */
+export function deriveSecrets(vault: Vault): DerivedSecrets {
+  return eachName((name) => vault.derive(purposes[name]));
 }
 
 /** Concurrent processes use the first stored value. Throws the vault's faults. */
 export async function loadDerivedSecrets(
   store: DerivedSecretStore,
   vault: Vault,
-  like: Uint8Array | null,
 ): Promise<DerivedSecrets> {
   let stored = await store.load();
   const isStored = (name: string) => stored.some((one) => one.name === name);
   const missing = derivedSecretNames.filter((name) => !isStored(name));
   if (missing.length > 0) {
-    const derived = deriveSecrets(vault, like);
+    const derived = deriveSecrets(vault);
     const sealed = (name: DerivedSecretName) => vault.seal(derived[name], boundTo(name));
     await store.keep(missing.map((name) => ({ name, sealedValue: sealed(name) })));
     stored = await store.load();

@@ -29,8 +29,7 @@ export async function openVault(
   const vault = createVault(...(await loadKeyEncryptionKeys(config)));
   const stored = await createSealedStore(pool).count();
   refuseForeignKeys(vault, stored);
-  const like = sealedByOther(vault, stored);
-  const loadSecrets = () => loadDerivedSecrets(createDerivedSecretStore(prisma), vault, like);
+  const loadSecrets = () => loadDerivedSecrets(createDerivedSecretStore(prisma), vault);
   return { vault, stored, loadSecrets };
 }
 
@@ -41,12 +40,6 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
     `no key in KEY_ENCRYPTION_KEY opens ${countsInWords(foreign)} of the database. ` +
       'Append the previous key after a comma (docs/run/key-rotation.md)',
   );
-}
-
-/** An upgrade can change the first key, so missing secrets are derived from the earlier one. */
-function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array | null {
-  const isByFirst = ({ header }: SealedCount) => Buffer.from(header).equals(vault.header);
-  return stored.some(isByFirst) ? null : (stored[0]?.header ?? null);
 }
 
 const FILE = 'key-encryption-key';

@@ -32,8 +32,8 @@ export type Vault = {
   readonly knows: (sealed: Uint8Array) => boolean;
   /** The prefix of newly sealed items: version and KEK id. */
   readonly header: Uint8Array<ArrayBuffer>;
-  /** 32 bytes (HKDF, RFC 5869, 3.2) from the KEK of `like`, or the first. Deterministic. */
-  readonly derive: (purpose: string, like: Uint8Array | null) => Buffer;
+  /** 32 bytes (HKDF, RFC 5869, 3.2) from the first KEK. Deterministic. */
+  readonly derive: (purpose: string) => Buffer;
 };
 
 type Key = { readonly bytes: Buffer; readonly header: Buffer<ArrayBuffer> };
@@ -76,10 +76,7 @@ export function createVault(first: Uint8Array, ...others: readonly Uint8Array[])
 
     knows: (sealed) => keyFor(sealed) !== undefined,
     header: Uint8Array.from(current.header),
-    derive(purpose, like) {
-      const { bytes } = like === null ? current : (keyFor(like) ?? unknownKey());
-      return Buffer.from(hkdfSync('sha256', bytes, '', purpose, KEY_BYTES));
-    },
+    derive: (purpose) => Buffer.from(hkdfSync('sha256', current.bytes, '', purpose, KEY_BYTES)),
   };
 }
 

@@ -4,13 +4,13 @@ import type { FamilyOf } from './finding.ts';
 import { listed } from './words.ts';
 
 export type ClaimFinding =
-  /** It moves only once `proof.record` exists. Old findings have no `proof`. */
+  /** It moves only once `proof.record` exists. */
   {
     readonly code: 'held_elsewhere';
     readonly hostname: string;
     /** The name is free now, but another account held it. */
     readonly heldBefore?: true;
-    readonly proof?: Proof;
+    readonly proof: Proof;
   };
 
 /** Produced by workers/checks/save-check.ts, not by an observation. */
@@ -25,14 +25,6 @@ export const claims: FamilyOf<ClaimFinding> = {
       const summary = heldBefore
         ? `Another account used ${hostname} here before. Its DNS records can be left over, so they do not prove who owns it now.`
         : `Another project also has ${hostname}, or had it, and its addresses do not prove who owns it.`;
-      if (proof === undefined) {
-        return {
-          summary,
-          expected: `${hostname} in one project only.`,
-          found: `${hostname} is also in another project.`,
-          action: `If the other project is in your account, remove ${hostname} there. The next check shows which record proves that it is yours.`,
-        };
-      }
       const { type, fullName, value } = proof.record;
       return {
         summary,

@@ -53,7 +53,6 @@ describe('every finding', () => {
       'method',
       'hint',
       'rfc',
-      'proof',
     ];
     const old = Object.entries(finding).filter(([key]) => !optional.includes(key));
     const stored = Object.fromEntries(old) as Finding; // the rest of a finding of this code

@@ -14,7 +14,6 @@ import {
   drifted,
   failed,
   halfway,
-  held,
   https,
   issueCaa,
   lasting,
@@ -93,11 +92,6 @@ const endedRows: readonly SummaryRow[] = [
     'is live with an expired certificate beside a wildcard',
     { ...live, findings: [wildcard], certificate: { ...none, hasExpired: true } },
     'Needs attention | bad | Browsers warn your visitors: the certificate has expired | dns ok, certificate bad | null | platform',
-  ],
-  [
-    'is in another project, too, which proves nothing yet',
-    { ...pending, findings: [held] },
-    'Action needed | warn | Remove it from the other project | dns ok, certificate idle | null | customer',
   ],
   [
     'has failed after it was live',

@@ -148,4 +148,3 @@ export const lasting: SummaryInput['certificate'] = {
 };
 export const addDone = { ...add, state: 'done' } as const;
 export const bogus: Finding = { code: 'dnssec_bogus', hostname, zone: 'shop.test', errors: [] };
-export const held: Finding = { code: 'held_elsewhere', hostname };

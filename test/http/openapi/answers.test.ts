@@ -16,7 +16,7 @@ const json = { 'content-type': 'application/json; charset=utf-8' };
 const ok = (body: unknown): Answered => ({ status: 200, headers: json, text: renderJson(body) });
 
 describe('The OpenAPI document covers', () => {
-  const finding = { code: 'held_elsewhere', hostname: 'example.com' } as const;
+  const finding = { code: 'plan_required', hostname: 'example.com' } as const;
 
   const events: { readonly [T in EventType]: object } = {
     'domain.added': {

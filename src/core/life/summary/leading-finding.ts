@@ -13,8 +13,6 @@ export type LeadingFinding = {
   readonly severity: Severity;
   readonly actor: Actor;
   readonly summary: string;
-  /** Another project has the name, and there is no record yet that could prove ownership. */
-  readonly isWithoutProof: boolean;
 };
 
 /** Findings that block the customer come first. Null if all findings are harmless. */
@@ -44,8 +42,7 @@ function leadingIn(findings: readonly Finding[]): readonly LeadingFinding[] {
     .filter((finding) => !isHarmless(finding))
     .map((finding) => {
       const { code, severity, actor, summary } = explain(finding);
-      const isWithoutProof = finding.code === 'held_elsewhere' && finding.proof === undefined;
-      return { code, severity, actor, summary, isWithoutProof };
+      return { code, severity, actor, summary };
     });
 }
 
@@ -78,6 +75,5 @@ const atRegistrar: ReadonlySet<FindingCode> = new Set([
 /** Null: not by editing records at the DNS provider. */
 export function actionFor(leading: LeadingFinding | null): SummaryAction | null {
   if (leading === null) return 'open_dns';
-  const isElsewhere = isAtRegistrar(leading.code) || leading.isWithoutProof;
-  return isElsewhere || leading.actor !== 'customer' ? null : 'open_dns';
+  return isAtRegistrar(leading.code) || leading.actor !== 'customer' ? null : 'open_dns';
 }

@@ -197,7 +197,9 @@ function blockedBy(leading: LeadingFinding, input: SummaryInput): Situation {
   if (leading.actor === 'dns_provider') return atProvider(leading, input);
   if (leading.code === 'name_servers_disagree') return severalProviders(leading, input);
   const isMade = isSpreading(input.changes) && !isAtRegistrar(leading.code);
-  return isMade && !isOutsideDns(leading) ? spreading(leading, input) : customers(leading, input);
+  return isMade && leading.code !== 'plan_required'
+    ? spreading(leading, input)
+    : customers(leading, input);
 }
 
 function atProvider(leading: LeadingFinding, input: SummaryInput): Situation {
@@ -208,10 +210,6 @@ function atProvider(leading: LeadingFinding, input: SummaryInput): Situation {
   return hasToDo(input.changes)
     ? customers({ ...leading, actor: 'customer' }, input)
     : spreading(leading, input);
-}
-
-function isOutsideDns({ code, isWithoutProof }: LeadingFinding): boolean {
-  return code === 'plan_required' || isWithoutProof;
 }
 
 /** Adds “Nothing to do.” unless a change can be missing. */
@@ -314,16 +312,6 @@ function customers(leading: LeadingFinding, input: SummaryInput): Situation {
       text: leading.summary,
       brief: 'Switch to a paid plan',
       action: 'change_plan',
-      dns: 'ok',
-    };
-  }
-  if (leading.isWithoutProof) {
-    return {
-      ...base,
-      headline: 'Remove it from the other project',
-      text: leading.summary,
-      brief: 'Another project has it, too',
-      action: null,
       dns: 'ok',
     };
   }
