@@ -9,68 +9,45 @@ export type Line = {
   readonly isEmpty: () => boolean;
 };
 
-type Place = {
-  readonly settle: (turn: boolean) => void;
-  timer: NodeJS.Timeout | undefined;
-  gone: boolean;
-};
+type Place = (turn: boolean) => void;
 
-type Fifo = { places: Place[]; head: number };
-
-/** Compacts the list after this many abandoned entries. */
-const TIDY = 64;
-
-/** Each operation takes constant time per owner. Only waiting callers have a timer. */
+/** Each operation takes constant time. Only waiting callers have a timer. */
 export function createLine(): Line {
-  /** The next owner is the first. */
-  const owners = new Map<string, Fifo>();
-  let waiting = 0;
+  /** The next owner is the first. No set is empty. */
+  const owners = new Map<string, Set<Place>>();
 
-  function leave(place: Place, turn: boolean): void {
-    clearTimeout(place.timer);
-    place.gone = true;
-    waiting--;
-    if (waiting === 0) owners.clear();
-    place.settle(turn);
-  }
-
-  function next(): boolean {
-    for (const [owner, fifo] of owners) {
-      owners.delete(owner);
-      const place = takeFirst(fifo);
-      if (place === undefined) continue;
-      if (fifo.head < fifo.places.length) owners.set(owner, fifo);
-      leave(place, true);
-      return true;
-    }
-    return false;
+  function leave(owner: string, place: Place): Set<Place> {
+    const places = owners.get(owner) ?? new Set();
+    places.delete(place);
+    if (places.size === 0) owners.delete(owner);
+    return places;
   }
 
   return {
     join: (deadline, owner) =>
-      new Promise((settle) => {
-        const place: Place = { settle, timer: undefined, gone: false };
+      new Promise((resolve) => {
+        const place: Place = (turn) => {
+          clearTimeout(timer);
+          resolve(turn);
+        };
+        const giveUp = () => {
+          leave(owner, place);
+          place(false);
+        };
         const leftMs = Math.min(deadline - performance.now(), TIMER_MS_MAX);
-        place.timer = setTimeout(() => leave(place, false), leftMs);
-        const fifo = owners.get(owner) ?? { places: [], head: 0 };
-        fifo.places.push(place);
-        owners.set(owner, fifo);
-        waiting++;
+        const timer = setTimeout(giveUp, leftMs);
+        owners.set(owner, (owners.get(owner) ?? new Set()).add(place));
       }),
-    next,
-    isEmpty: () => waiting === 0,
+    next() {
+      for (const [owner, [place]] of owners) {
+        if (place === undefined) continue;
+        const others = leave(owner, place);
+        if (owners.delete(owner)) owners.set(owner, others);
+        place(true);
+        return true;
+      }
+      return false;
+    },
+    isEmpty: () => owners.size === 0,
   };
-}
-
-/** Skips those who gave up; undefined if none is left. */
-function takeFirst(fifo: Fifo): Place | undefined {
-  while (fifo.head < fifo.places.length) {
-    const place = fifo.places[fifo.head++];
-    if (fifo.head >= TIDY && fifo.head * 2 >= fifo.places.length) {
-      fifo.places = fifo.places.slice(fifo.head);
-      fifo.head = 0;
-    }
-    if (place !== undefined && !place.gone) return place;
-  }
-  return undefined;
 }
