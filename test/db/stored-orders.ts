@@ -17,8 +17,9 @@ export async function openAt(
   domain: LoadedDomain,
   at: Date,
   sealedKey: Uint8Array | null = new Uint8Array(4),
+  authority: string | null = null,
 ) {
-  const opened = await openOrder(domain, { id: randomUUID(), sealedKey }, at);
+  const opened = await openOrder(domain, { id: randomUUID(), sealedKey, authority }, at);
   if (opened !== null && isWait(opened)) throw new Error(`${opened.limit} is used up`);
   return opened;
 }

@@ -97,8 +97,6 @@ export function authorityOf(
   authorities: CertificateAuthorities,
   { authority }: { readonly authority: string | null },
 ): ConfiguredAuthority | null {
-  // Older orders don't store a CA and belong to the first.
-  if (authority === null) return authorities[0];
   return authorities.find(({ directoryUrl }) => directoryUrl === authority) ?? null;
 }
 

@@ -121,15 +121,13 @@ async function stateOf(
     statusUrl === null ? null : readStatusPage(publicTransport, statusUrl),
   ]);
   const refused = limits?.refused ?? null;
-  const isItsOwn =
-    refused !== null &&
-    (refused.authority === null ? index === 0 : refused.authority === directoryUrl);
+  const isItsOwn = refused?.authority === directoryUrl;
   return {
     directoryUrl,
     directoryAnswers,
     statusPage,
     wait: limits?.waits[index] ?? null,
-    refused: isItsOwn ? { type: refused.type, detail: refused.detail } : null,
+    refused: refused !== null && isItsOwn ? { type: refused.type, detail: refused.detail } : null,
   };
 }
 

@@ -46,16 +46,15 @@ type WantedOrder = OrderOwner & {
   readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
 };
 
-/** Null or a CA that is no longer configured counts as the first. */
+/** A CA that is no longer configured counts as the first. */
 export function orderBuckets(
   budgets: AuthorityBudgets,
   authority: string | null,
   { usable, ...owner }: WantedOrder,
   now: Date,
 ): readonly Bucket[] {
-  const [first] = budgets;
   const at = budgetAt(budgets, authority);
-  const isSame = usable !== null && (usable.authority ?? first.directoryUrl) === at.directoryUrl;
+  const isSame = usable !== null && usable.authority === at.directoryUrl;
   const kind = orderKind(isSame ? knownRenewal(usable.renewalInfo) : null, now);
   return bucketsAt(at, owner, kind);
 }
