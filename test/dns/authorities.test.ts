@@ -5,7 +5,7 @@ import { createHosts } from '../../src/dns/servers/hosts.ts';
 import { systemServers } from '../../src/dns/servers/recursive.ts';
 import { registrableDomain } from '../../src/dns/servers/zone.ts';
 import { defaultLimits, startBudget } from '../../src/dns/wire/budget.ts';
-import { asked, BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
+import { asked, BRIEF_MS, caaOf, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -41,7 +41,7 @@ describe('finding the name servers of a name', () => {
       'edge.test': ['p1 A 192.0.2.10'],
     });
     const { servers } = await observer.observe(checkTarget(hostname, apex));
-    await observer.lookupCaa(hostname);
+    await caaOf(observer, hostname);
     expect(servers[0].cname.kind).toMatch(/records|nodata|nxdomain/);
     const atOrBelow = dns.questions.filter(
       ({ name, type, recursionDesired }) =>

@@ -11,7 +11,7 @@ import {
   unlimited,
 } from '../../src/dns/wire/budget.ts';
 import { until } from '../support/world.ts';
-import { BRIEF_MS, closeAll, openTestLab } from './test-lab.ts';
+import { BRIEF_MS, caaOf, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -67,7 +67,7 @@ describe('a check', () => {
     const lines = Array.from({ length: 23 }, (_, i) => `docs CAA 0 ca${i} "${'x'.repeat(600)}"`);
     const limits = { ...defaultLimits, bytes: kib * 1024 };
     const { observer } = await openTestLab({ 'shop.test': lines }, { limits });
-    const levels = await observer.lookupCaa(hostname);
+    const levels = await caaOf(observer, hostname);
     expect(levels).toMatchObject([{ name: hostname, answer: { kind } }]);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { CaaLevel } from '../../src/core/diagnosis/observation.ts';
 import { registrableDomain } from '../../src/dns/servers/zone.ts';
 import vectors from '../vectors/caa.json' with { type: 'json' };
-import { asked, closeAll, openTestLab } from './test-lab.ts';
+import { asked, caaOf, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -85,7 +85,7 @@ describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (auth
     ],
   ])('%s', async (_title, zones, expected) => {
     const { observer } = await open(zones);
-    const levels = await observer.lookupCaa(hostname);
+    const levels = await caaOf(observer, hostname);
     expect(shown(levels)).toBe(expected);
     const { answer } = levels.at(-1) ?? {};
     if (answer?.kind === 'records') expect(answer.records).toEqual(set);
@@ -99,7 +99,7 @@ describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (auth
     ['at no name, for a loop', ['docs CNAME m', 'm CNAME docs'], [undefined]],
   ])('reports the name that publishes a level: %s', async (_where, shop, expected) => {
     const { observer } = await open({ 'shop.test': shop, 'edge.test': [`p1 ${issue}`] });
-    const levels = await observer.lookupCaa(hostname);
+    const levels = await caaOf(observer, hostname);
     expect(levels.map(({ publishedAt }) => publishedAt)).toEqual(expected);
   });
 
@@ -113,7 +113,7 @@ describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (auth
     async (fault, kind) => {
       const { dns, observer } = await open({ 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] }, 50);
       dns.fail(hostname, 'CAA', fault);
-      expect(shown(await observer.lookupCaa(hostname))).toBe(`docs.shop.test: ${kind}`);
+      expect(shown(await caaOf(observer, hostname))).toBe(`docs.shop.test: ${kind}`);
       expect(asked(dns).some((one) => one.startsWith('shop.test CAA'))).toBe(false);
     },
   );
@@ -121,21 +121,21 @@ describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (auth
   it('ignores a failure above the record set it found', async () => {
     const { dns, observer } = await open({ 'shop.test': [`docs ${issue}`] });
     dns.fail('shop.test', 'CAA', 'servfail');
-    expect(shown(await observer.lookupCaa(hostname))).toBe('docs.shop.test: records');
+    expect(shown(await caaOf(observer, hostname))).toBe('docs.shop.test: records');
   });
 
   it('fails when the top level does not exist', async () => {
     const { observer } = await open({ 'shop.test': [] });
-    // The authoritative view does not trust a resolver about a name without a registry.
-    expect(shown(await observer.lookupCaa('shop.nowhere'))).toBe(
-      authoritative ? 'shop.nowhere: servfail' : 'shop.nowhere: nxdomain, nowhere: servfail',
+    // The authoritative view does not trust a resolver about a name without a registry, and asks nothing.
+    expect(shown(await caaOf(observer, 'shop.nowhere'))).toBe(
+      authoritative ? '' : 'shop.nowhere: nxdomain, nowhere: servfail',
     );
   });
 
   it('reads flags, tags and values as they are published', async () => {
     const lines = ['@ CAA 128 iSsUe "ca.example; policy=ev"', '@ CAA 0 iodef "mailto:ü@x"'];
     const { observer } = await open({ 'shop.test': lines });
-    const [level] = await observer.lookupCaa('shop.test');
+    const [level] = await caaOf(observer, 'shop.test');
     expect(level?.answer).toMatchObject({
       records: [
         { flags: 128, tag: 'iSsUe', value: 'ca.example; policy=ev' },
@@ -265,7 +265,7 @@ describe('the shared CAA vectors', () => {
       timeoutMs: faults.length > 0 ? 50 : 2_000,
     });
     for (const [name, fault] of faults) dns.fail(name, 'CAA', fault);
-    const last = (await observer.lookupCaa(vector.request)).at(-1);
+    const last = (await caaOf(observer, vector.request)).at(-1);
     const foundAt = 'foundAt' in vector ? vector.foundAt : undefined;
     if (foundAt !== undefined)
       expect(last).toMatchObject({ name: foundAt, answer: { kind: 'records' } });

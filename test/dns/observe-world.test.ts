@@ -5,7 +5,7 @@ import { createReachability } from '../../src/dns/servers/reachability.ts';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { asked, BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
+import { asked, BRIEF_MS, caaOf, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -221,7 +221,7 @@ describe('with port 53 blocked', () => {
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { records: [target] } }]);
     expect(seen.caa).not.toBeNull();
-    expect(await observer.lookupCaa(hostname)).toHaveLength(3);
+    expect(await caaOf(observer, hostname)).toHaveLength(3);
   });
 
   it('a silent registry does not mean blocked once a name server has answered', async () => {

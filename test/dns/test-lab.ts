@@ -1,7 +1,7 @@
 /** A name server, a DNS client and an observer per test; use `closeAll` in afterEach. */
 import type { Config } from '../../src/config/config.ts';
-import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { createObserver, type Earlier } from '../../src/dns/observe/observe.ts';
+import type { CaaLevel, Observation } from '../../src/core/diagnosis/observation.ts';
+import { createObserver, type Earlier, type Observer } from '../../src/dns/observe/observe.ts';
 import type { Reachability } from '../../src/dns/servers/reachability.ts';
 import type { Limits } from '../../src/dns/wire/budget.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
@@ -77,6 +77,12 @@ export async function openTestLab(zones: Zones, options: Options = {}) {
     },
   });
   return { dns, wire, observer };
+}
+
+/** The CAA levels of a check, closest first. */
+export async function caaOf(observer: Observer, hostname: string): Promise<readonly CaaLevel[]> {
+  const check = { hostname, target: 'p1.edge.test', apex: true };
+  return (await observer.observe(check)).caa ?? [];
 }
 
 /** The queries received, including retries: `name TYPE`, plus `rd` if recursion was desired. */

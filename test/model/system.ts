@@ -191,7 +191,6 @@ function observerOf(around: () => Outside): Observer {
     }),
     lookupTexts: (...asked) => around().lookupTexts(...asked),
     lookupAddresses: async () => [],
-    lookupCaa: async () => [],
   };
 }
 

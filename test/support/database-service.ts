@@ -24,7 +24,6 @@ const observer: Observer = {
   observe: refuse,
   observeAgain: refuse,
   lookupAddresses: refuse,
-  lookupCaa: refuse,
   lookupTexts: refuse,
 };
 

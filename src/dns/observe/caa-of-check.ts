@@ -68,7 +68,7 @@ export async function levelAgain(
     const again = await differingAt(context, name, { zone, servers: names });
     return { name, answer, ...(again.length > 0 && { servers: again }) };
   }
-  const ask = levelAsker(context, hostname, { recursively: false, remember: true });
+  const ask = levelAsker(context, hostname, false);
   return shownAt(name, await lookupSet(name, ask));
 }
 
@@ -83,9 +83,8 @@ async function climbCompared(
   answering: Answering,
 ): Promise<readonly CaaLevel[]> {
   const { parts, budget, check, askServer } = context;
-  const how = { recursively: answering === null, remember: true };
   const asking = { parts, budget, askServer, ...(answering && { answering: answering.servers }) };
-  const ask = levelAsker(asking, check.hostname, how);
+  const ask = levelAsker(asking, check.hostname, answering === null);
   const found = await climb(from, (name) => lookupSet(name, ask));
   if (answering === null) return found;
   const levels = await Promise.all(

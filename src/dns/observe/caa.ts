@@ -26,19 +26,6 @@ export type CaaAsking = Pick<AskOptions, 'answering' | 'askServer'> & {
   readonly budget: QueryBudget;
 };
 
-/**
- * With the current records, every level again, as required before an order (RFC 8659, 3).
- * `recursively`: only through resolvers. Closest level first.
- */
-export function climbForCaa(
-  asking: CaaAsking,
-  hostname: string,
-  recursively: boolean,
-): Promise<readonly CaaLevel[]> {
-  const ask = levelAsker(asking, hostname, { recursively, remember: false });
-  return climb(hostname, (name) => lookupSet(name, ask));
-}
-
 /** Sequential, because most climbs are short. */
 export async function climb(
   from: string,
@@ -80,20 +67,16 @@ export function readSet(message: Message, name: string): DnsAnswer<CaaRecord> {
 }
 
 /** Higher levels than the customer's domain belong to registries, so resolvers answer for them. */
-export function levelAsker(
-  asking: CaaAsking,
-  hostname: string,
-  how: { readonly recursively: boolean; readonly remember: boolean },
-): AskName {
-  if (how.recursively) return (name) => askRecursively(asking, name, 'CAA');
+export function levelAsker(asking: CaaAsking, hostname: string, recursively: boolean): AskName {
+  if (recursively) return (name) => askRecursively(asking, name, 'CAA');
   const own = registrableDomain(hostname);
   const { registryCaa } = asking.parts;
   return (name) => {
     const isAbove = isWithin(hostname, name) && !isWithin(name, own);
     if (!isAbove) return askZone(asking, name, 'CAA');
-    return how.remember
-      ? registryCaa.get(name, asking.budget, async () => remembered(await askAbove(asking, name)))
-      : askAbove(asking, name);
+    return registryCaa.get(name, asking.budget, async () =>
+      remembered(await askAbove(asking, name)),
+    );
   };
 }
 

@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
 import type {
-  CaaLevel,
   DnsAnswer,
   Nearby,
   Observation,
@@ -32,7 +31,6 @@ import {
 } from '../wire/budget.ts';
 import { createShared } from '../wire/shared.ts';
 import type { Wire } from '../wire/wire.ts';
-import { climbForCaa } from './caa.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
 import {
   type CheckTarget,
@@ -59,8 +57,6 @@ export type Observer = {
   readonly observeAgain: (check: CheckTarget, earlier: Earlier) => Promise<Observed>;
   /** As a resolver returns them, after following aliases. Empty if no resolver answers. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
-  /** Queries every level again (RFC 8659, 3): closest first, up to the first set or failure. */
-  readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
   /** One answer per server of the zone. Empty for a name that is too long. */
   readonly lookupTexts: (
     name: string,
@@ -89,7 +85,6 @@ export function createObserver(options: ObserverOptions): Observer {
     observe: async (check) => (await observe(startObservation(parts, check))).observation,
     observeAgain: (check, earlier) => observe(startObservation(parts, check), earlier),
     lookupAddresses: (hostname) => lookupAddresses(parts, hostname, startBudget(parts.limits)),
-    lookupCaa: (hostname) => lookupCaa(parts, hostname),
     lookupTexts: (name, spentAlready) =>
       lookupTexts(parts, name, startBudget(leftOf(parts.limits, spentAlready))),
   };
@@ -148,17 +143,6 @@ async function throughResolvers(
 ): Promise<Observed> {
   const observation = await observeRecursively({ ...context, budget: context.whole }, why);
   return { kind: 'observed', observation };
-}
-
-async function lookupCaa(parts: ObserverParts, hostname: string): Promise<readonly CaaLevel[]> {
-  const budget = startBudget(parts.limits);
-  const asking = { parts, budget };
-  const { config, reachability, authorities } = parts;
-  if (!config.authoritative || reachability.isBlocked()) {
-    return climbForCaa(asking, hostname, true);
-  }
-  const start = await authorities.zoneFor(hostname, budget);
-  return climbForCaa(asking, hostname, start.kind === 'unreached');
 }
 
 /**

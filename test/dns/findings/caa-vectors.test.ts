@@ -1,10 +1,12 @@
 /** The shared CAA vectors over real DNS; test/core/caa/ checks them in memory. */
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { splitAtZone } from '../../../src/core/names/zone.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import vectors from '../../vectors/caa.json' with { type: 'json' };
+import { caaOf } from '../test-lab.ts';
 import { closeInternet, type InternetOptions, OURS, openInternet, TARGET } from './internet.ts';
 
 afterEach(closeInternet);
@@ -70,7 +72,7 @@ async function open(vector: Vector, more: readonly string[] = []) {
 describe('CAA climbing for each vector', () => {
   it.each(vectors.vectors)('$id: $request is $expect', async (vector) => {
     const { observer } = await open(vector);
-    const levels = await observer.lookupCaa(vector.request);
+    const levels = await caaOf(observer, vector.request);
     const verdict = evaluateCaa(levels, ours, { wildcard: vector.wildcard });
     expect(verdict.kind).toBe(vector.expect);
     if (verdict.kind === 'unknown') return;

@@ -1,10 +1,12 @@
 /** Serves the output of `signpost zone` with NSD and BIND to customers with own CAA records. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { inMasterFile, platformZone } from '../../../src/core/names/platform-zone.ts';
 import { examine } from '../../../src/dns/examine.ts';
 import { createObserver, type Observer } from '../../../src/dns/observe/observe.ts';
+import { caaOf } from '../test-lab.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
 
@@ -106,7 +108,7 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(codes);
       expect(diagnosis.verdict).toBe(codes.length === 0 ? 'right' : 'wrong');
       // The same lookup runs once more before an order.
-      const kind = evaluateCaa(await observer.lookupCaa(hostname), ca, { wildcard: false }).kind;
+      const kind = evaluateCaa(await caaOf(observer, hostname), ca, { wildcard: false }).kind;
       expect(kind).toBe(codes.length === 0 ? 'allow' : 'deny');
     });
 
