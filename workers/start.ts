@@ -12,7 +12,7 @@ import {
 import type { Bindings, Logger } from 'pino';
 import { type JobOf, jobId, type QueueName, type SweepQueue } from '../src/core/operations/jobs.ts';
 import { clockSkewMs } from '../src/db/engine/client.ts';
-import { beforeDeadline } from '../src/net/deadline.ts';
+import { beforeAbort, beforeDeadline } from '../src/net/deadline.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import { laterTurn } from '../src/queue/account-turns.ts';
 import type { Service } from '../src/service/service.ts';
@@ -181,12 +181,8 @@ async function putBack(job: Job, token: string | undefined, now: Date): Promise<
 
 /** The queue keeps the job active until its lock ends. */
 async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<void> {
-  let letGo = () => {};
-  const cut = new Promise<never>((_, reject) => {
-    letGo = () => reject(delayed);
-    cutOff.addEventListener('abort', letGo);
-  });
-  await Promise.race([work, cut]).finally(() => cutOff.removeEventListener('abort', letGo));
+  const settled = work.then(() => 'settled' as const);
+  if ((await beforeAbort(cutOff, settled, 'cut off')) === 'cut off') throw delayed;
 }
 
 /** After the cut-off, faults are only a result of the closed storage. */

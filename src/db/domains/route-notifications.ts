@@ -11,6 +11,7 @@ import {
   parseRouteNotification,
   type RouteNotification,
 } from '../../core/operations/edge-route.ts';
+import { beforeAbort, beforeDeadline } from '../../net/deadline.ts';
 import type { Database } from '../engine/client.ts';
 
 /** The triggers notify on this channel. */
@@ -168,19 +169,10 @@ function createHeart(pool: Pool, silenceMs: number) {
       const sent = pool.query('SELECT pg_notify($1, $2)', [CHANNEL, beat.payload]).then(() => {
         beat.isCommitted = true;
       });
-      const limit = new AbortController();
-      const giveUp = () => limit.abort();
-      lost.addEventListener('abort', giveUp, { signal: limit.signal });
-      const silence = wait(silenceMs, null, { signal: limit.signal }).then(
-        () => Promise.reject(new Error(`no notification came back within ${silenceMs} ms`)),
-        () => Promise.reject(lost.reason),
-      );
-      try {
-        await Promise.race([Promise.all([sent, back]), silence]);
-      } finally {
-        silence.catch(() => {});
-        giveUp();
-      }
+      const both = Promise.all([sent, back]).then(() => 'back' as const);
+      const result = await beforeAbort(lost, beforeDeadline(silenceMs, both, 'silent'), 'lost');
+      if (result === 'silent') throw new Error(`no notification came back within ${silenceMs} ms`);
+      if (result === 'lost') throw lost.reason;
     },
   };
 }
