@@ -3,7 +3,7 @@
 import type { Installation } from '../core/access.ts';
 import { actorOf, type Finding, isOurTrouble } from '../core/diagnosis/findings.ts';
 import type { DomainStatus } from '../core/life/lifecycle.ts';
-import type { Quarantine } from '../core/records.ts';
+import type { DomainRecord, Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domain-list.ts';
@@ -11,29 +11,7 @@ import { servedInSql } from './domains/domain-row.ts';
 import { type SweepName, sweeps } from './domains/sweeps.ts';
 import type { PrismaClient } from './generated/client.ts';
 
-type ListedDomain = { readonly id: string; readonly hostname: string; readonly projectId: string };
-
-/** `pending` or `verified`. */
-type WaitingDomain = ListedDomain & {
-  readonly status: DomainStatus;
-  readonly since: Date;
-  readonly nextCheckAt: Date | null;
-};
-
-type EndingDomain = ListedDomain & { readonly endsAt: Date };
-
-/** A quarantined job, or a quarantined domain of a sweep. */
-type QuarantinedJob = {
-  readonly queue: string;
-  readonly domainId: string | null;
-  readonly hostname: string | null;
-  /** One line without secrets. */
-  readonly reason: string;
-  /** In a row. */
-  readonly times: number;
-  readonly since: Date;
-  readonly until: Date;
-};
+type ListedDomain = Pick<DomainRecord, 'id' | 'hostname' | 'projectId'>;
 
 /** With `dns_unknown`. `servers` is empty if the cause is ours. */
 export type DnsUnknownDomain = { readonly hostname: string; readonly servers: readonly string[] };
@@ -41,67 +19,43 @@ export type DnsUnknownDomain = { readonly hostname: string; readonly servers: re
 /** In the hour that starts at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
 
-/** Of the last 24 hours; fewer hours if there were more than about 128,000 events. */
-type RecentEvents = {
-  readonly since: Date;
-  /** Oldest hour first; types without events in an hour are missing. */
-  readonly hours: readonly HourlyEvents[];
-};
-
-/** Read by several statements, so not a consistent snapshot. */
-export type OperationsReads = {
-  /** Most frequent first. */
-  readonly findings: readonly { readonly code: string; readonly domains: number }[];
-  /** The longest wait first. */
-  readonly waiting: readonly WaitingDomain[];
-  /** Served domains, the first to expire first. */
-  readonly ending: readonly EndingDomain[];
-  /** Newest first. */
-  readonly quarantined: readonly QuarantinedJob[];
-  /** In no order. */
-  readonly dnsUnknown: readonly DnsUnknownDomain[];
-  readonly recent: RecentEvents;
-  /** Since the installation's start. */
-  readonly repairs: readonly {
-    readonly kind: string;
-    readonly count: bigint;
-    readonly lastAt: Date;
-  }[];
-  /** The tasks of `WaitingStore.takeTurn`. */
-  readonly turns: readonly { readonly name: string; readonly takenAt: Date }[];
-};
+export type OperationsReads = Awaited<ReturnType<typeof readOperations>>;
 
 const LISTED = 10;
 const QUARANTINED_LISTED = 20;
 /** Enough domains to identify their DNS operators. */
 const DNS_UNKNOWN_MAX = 2_000;
 
-/** Statements run one by one: embedded storage has one session. */
-export async function readOperations(
-  prisma: PrismaClient,
-  _operator: Installation,
-  now: Date,
-): Promise<OperationsReads> {
-  const findings = await countFindings(prisma);
-  const waiting = await longestWaiting(prisma);
-  const ending = await endingSoonest(prisma);
-  const quarantined = await newestQuarantined(prisma, now);
-  const dnsUnknown = await loadDnsUnknown(prisma);
-  const recent = await recentEvents(prisma, now);
-  const repairs = await prisma.repair.findMany({ orderBy: { kind: 'asc' } });
-  const turns = await prisma.turn.findMany({ orderBy: { name: 'asc' } });
-  return { findings, waiting, ending, quarantined, dnsUnknown, recent, repairs, turns };
+/** Statements run one by one, since embedded storage has one session: not a consistent snapshot. */
+export async function readOperations(prisma: PrismaClient, _operator: Installation, now: Date) {
+  return {
+    findings: await countFindings(prisma),
+    waiting: await longestWaiting(prisma),
+    ending: await endingSoonest(prisma),
+    quarantined: await newestQuarantined(prisma, now),
+    dnsUnknown: await loadDnsUnknown(prisma),
+    recent: await recentEvents(prisma, now),
+    /** Since the installation's start. */
+    repairs: await prisma.repair.findMany({ orderBy: { kind: 'asc' } }),
+    /** The tasks of `WaitingStore.takeTurn`. */
+    turns: await prisma.turn.findMany({ orderBy: { name: 'asc' } }),
+  };
 }
 
-function countFindings(prisma: PrismaClient): Promise<OperationsReads['findings']> {
-  return prisma.$queryRaw`
+/** Most frequent first. */
+function countFindings(prisma: PrismaClient) {
+  return prisma.$queryRaw<readonly { readonly code: string; readonly domains: number }[]>`
     SELECT finding->>'code' AS code, count(*)::int AS domains
     FROM domain, jsonb_array_elements(findings) AS finding
     WHERE removed_at IS NULL AND findings <> '[]' GROUP BY 1 ORDER BY 2 DESC, 1`;
 }
 
-function longestWaiting(prisma: PrismaClient): Promise<WaitingDomain[]> {
-  return prisma.$queryRaw`
+type WaitingDomain = ListedDomain &
+  Pick<DomainRecord, 'status' | 'nextCheckAt'> & { readonly since: Date };
+
+/** Pending and verified domains, the longest wait first. */
+function longestWaiting(prisma: PrismaClient) {
+  return prisma.$queryRaw<readonly WaitingDomain[]>`
     SELECT id::text, hostname, project_id::text AS "projectId", status::text,
       CASE status WHEN 'pending' THEN pending_since ELSE coalesce(verified_at, pending_since) END AS since,
       next_check_at AS "nextCheckAt"
@@ -109,20 +63,26 @@ function longestWaiting(prisma: PrismaClient): Promise<WaitingDomain[]> {
     ORDER BY since, id LIMIT ${LISTED}`;
 }
 
-function endingSoonest(prisma: PrismaClient): Promise<EndingDomain[]> {
-  return prisma.$queryRaw`
+/** Served domains, the first to expire first. */
+function endingSoonest(prisma: PrismaClient) {
+  return prisma.$queryRaw<readonly (ListedDomain & { readonly endsAt: Date })[]>`
     SELECT id::text, hostname, project_id::text AS "projectId", certificate_ends_at AS "endsAt"
     FROM domain WHERE removed_at IS NULL AND status IN (${servedInSql}) AND certificate_ends_at IS NOT NULL
     ORDER BY certificate_ends_at, id LIMIT ${LISTED}`;
 }
 
-function newestQuarantined(prisma: PrismaClient, now: Date): Promise<QuarantinedJob[]> {
-  return prisma.$queryRaw`
+/** A quarantined job, or a quarantined domain of a sweep. */
+type QuarantinedJob = Omit<Quarantine, 'jobId'> & { readonly hostname: string | null };
+
+/** Newest first. */
+function newestQuarantined(prisma: PrismaClient, now: Date) {
+  return prisma.$queryRaw<readonly QuarantinedJob[]>`
     SELECT queue, domain_id::text AS "domainId", hostname, reason, times, since, until
     FROM quarantine LEFT JOIN domain ON domain.id = domain_id
     WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${QUARANTINED_LISTED}`;
 }
 
+/** In no order. */
 async function loadDnsUnknown(prisma: PrismaClient): Promise<DnsUnknownDomain[]> {
   const found = await prisma.$queryRaw<
     { hostname: string; findings: Finding[]; servers: string[] }[]
@@ -140,8 +100,11 @@ async function loadDnsUnknown(prisma: PrismaClient): Promise<DnsUnknownDomain[]>
   });
 }
 
-/** Time has no index: finds the newest by id, going back in doubling steps. */
-async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
+/**
+ * Of the last 24 hours, or fewer if there were more than about 128,000 events; oldest hour first, without types that
+ * have none. Time has no index: finds the newest by id, going back in doubling steps.
+ */
+async function recentEvents(prisma: PrismaClient, now: Date) {
   const since = new Date(now.getTime() - DAY);
   const [back] = await prisma.$queryRaw<{ id: bigint; at: Date }[]>`
     WITH RECURSIVE back AS (
@@ -161,14 +124,8 @@ async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEven
   return { since: back.at, hours };
 }
 
-export type FoundDomain = {
-  readonly id: string;
-  readonly hostname: string;
-  readonly status: DomainStatus;
-  readonly removedAt: Date | null;
-  readonly projectId: string;
-  readonly projectName: string;
-};
+export type FoundDomain = ListedDomain &
+  Pick<DomainRecord, 'status' | 'removedAt'> & { readonly projectName: string };
 
 export type OperationsDomain = DomainDetails & { readonly project: { readonly name: string } };
 

@@ -203,38 +203,21 @@ async function noteHealth(
   });
 }
 
+/** Without an attempt, what the last one left stays. */
 function columnsOf(
   outcome: DeliveryOutcome,
   attempts: number,
   at: Date,
 ): Prisma.WebhookDeliveryUpdateManyMutationInput & { lastError: DeliveryProblem | null } {
-  switch (outcome.kind) {
-    case 'ended':
-      // No attempt was made, so attempts, lastAttemptAt and lastStatus stay.
-      return { status: 'failed', lastError: outcome.problem, nextAttemptAt: null };
-    case 'delivered':
-      return {
-        ...triedOnceMore(outcome, attempts, at),
-        status: 'delivered',
-        lastError: null,
-        nextAttemptAt: null,
-      };
-    case 'again':
-      return {
-        ...triedOnceMore(outcome, attempts, at),
-        lastError: outcome.problem,
-        nextAttemptAt: outcome.at,
-      };
-    case 'failed':
-      return {
-        ...triedOnceMore(outcome, attempts, at),
-        status: 'failed',
-        lastError: outcome.problem,
-        nextAttemptAt: null,
-      };
-  }
-}
-
-function triedOnceMore({ httpStatus }: DeliveryDecision, attempts: number, at: Date) {
-  return { attempts: attempts + 1, lastAttemptAt: at, lastStatus: httpStatus };
+  const { kind } = outcome;
+  return {
+    ...(kind !== 'ended' && {
+      attempts: attempts + 1,
+      lastAttemptAt: at,
+      lastStatus: outcome.httpStatus,
+    }),
+    ...(kind !== 'again' && { status: kind === 'delivered' ? 'delivered' : 'failed' }),
+    lastError: kind === 'delivered' ? null : outcome.problem,
+    nextAttemptAt: kind === 'again' ? outcome.at : null,
+  };
 }
