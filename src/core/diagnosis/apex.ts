@@ -1,6 +1,6 @@
 /** An apex cannot have a CNAME, so it is compared by its addresses. */
 import { recordFor } from '../names/instructions.ts';
-import type { FamilyOf } from './finding.ts';
+import type { FamilyOf, FindingIn } from './finding.ts';
 import { type Hint, hinted, hintsIn, ownZoneHint } from './hints.ts';
 import {
   addressesInTheWay,
@@ -114,9 +114,7 @@ export const apex: FamilyOf<ApexFinding> = {
 };
 
 /** Even to our target: a CNAME conflicts with SOA and NS (RFC 1034, section 3.6.2). */
-function cnameAtApex(
-  input: DiagnosisInput,
-): (ApexFinding & { readonly code: 'cname_at_apex' }) | undefined {
+function cnameAtApex(input: DiagnosisInput): FindingIn<ApexFinding, 'cname_at_apex'> | undefined {
   const [found] = wrongAliases(input);
   if (found === undefined || !input.apex) return undefined;
   const hints = hinted(ownZoneHint(input));
@@ -147,9 +145,7 @@ export function foreignAtApex(input: DiagnosisInput):
   return { kind: a.others.length > 0 ? 'a' : 'aaaa', addresses, ours };
 }
 
-function apexMixed(
-  input: DiagnosisInput,
-): (ApexFinding & { readonly code: 'apex_mixed' }) | undefined {
+function apexMixed(input: DiagnosisInput): FindingIn<ApexFinding, 'apex_mixed'> | undefined {
   const found = foreignAtApex(input);
   if (found?.kind !== 'mixed') return undefined;
   const { ours, addresses } = found;
@@ -158,7 +154,7 @@ function apexMixed(
 
 function apexElsewhere(
   input: DiagnosisInput,
-): (ApexFinding & { readonly code: 'apex_elsewhere' }) | undefined {
+): FindingIn<ApexFinding, 'apex_elsewhere'> | undefined {
   const found = foreignAtApex(input);
   if (found?.kind !== 'elsewhere') return undefined;
   return {
@@ -171,9 +167,7 @@ function apexElsewhere(
 }
 
 /** Missing IPv6 alone is not an error. Without IPv4, many visitors cannot connect. */
-function apexPartial(
-  input: DiagnosisInput,
-): (ApexFinding & { readonly code: 'apex_partial' }) | undefined {
+function apexPartial(input: DiagnosisInput): FindingIn<ApexFinding, 'apex_partial'> | undefined {
   if (!input.apex || input.pointing !== 'right') return undefined;
   const right = input.servers.filter(({ pointing }) => pointing.kind === 'right');
   const [a, aaaa] = (['a', 'aaaa'] as const).map((family) =>

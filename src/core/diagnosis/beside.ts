@@ -1,6 +1,6 @@
 /** Findings about mail or a wildcard at the name. */
 
-import type { FamilyOf } from './finding.ts';
+import type { FamilyOf, FindingIn } from './finding.ts';
 import { type Hint, wildcardFor } from './hints.ts';
 import { type DiagnosisInput, unique } from './input.ts';
 import { recordsOf } from './observation.ts';
@@ -55,9 +55,7 @@ export const beside: FamilyOf<BesideFinding> = {
   },
 };
 
-function mailAtName(
-  input: DiagnosisInput,
-): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
+function mailAtName(input: DiagnosisInput): FindingIn<BesideFinding, 'mail_at_name'> | undefined {
   if (input.hasNoZone) return undefined;
   const { exchanges } = mailIn(input);
   if (exchanges === undefined) return undefined;
@@ -66,7 +64,7 @@ function mailAtName(
 }
 
 /** Some servers keep both. A mail server that cached the CNAME finds no MX records (RFC 2181, section 10.1). */
-function besideAlias({ hostname, exchanges }: BesideFinding & { readonly code: 'mail_at_name' }) {
+function besideAlias({ hostname, exchanges }: FindingIn<BesideFinding, 'mail_at_name'>) {
   return {
     summary: `${hostname} has MX records beside its CNAME record. Mail is lost when a mail server has cached the CNAME.`,
     expected: `Only the CNAME record at ${hostname}.`,
@@ -114,7 +112,7 @@ export function wildcardIn({ hints = [] }: Masked): string | undefined {
 /** A random sibling name points here too. */
 function wildcardAnswers(
   input: DiagnosisInput,
-): (BesideFinding & { readonly code: 'wildcard_answers' }) | undefined {
+): FindingIn<BesideFinding, 'wildcard_answers'> | undefined {
   const { sibling } = input.observation.nearby;
   if (sibling === null || input.apex || input.pointing !== 'right') return undefined;
   const { hostname, target } = input.wanted;

@@ -1,4 +1,4 @@
-import type { FamilyOf } from './finding.ts';
+import type { FamilyOf, FindingIn } from './finding.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
 import type { ParkingKind } from './parking.ts';
 import { areOfSeveralProviders } from './providers.ts';
@@ -149,7 +149,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
 function domainUnregistered({
   observation,
   expected,
-}: DiagnosisInput): (DelegationFinding & { readonly code: 'domain_unregistered' }) | undefined {
+}: DiagnosisInput): FindingIn<DelegationFinding, 'domain_unregistered'> | undefined {
   const { delegation } = observation;
   if (delegation?.kind !== 'unregistered') return undefined;
   const { zone: domain, parent: registry } = delegation;
@@ -183,7 +183,7 @@ function noNameServers({
   observation: { delegation },
   expected: { hostname },
   hasNoZone,
-}: DiagnosisInput): (DelegationFinding & { readonly code: 'no_name_servers' }) | undefined {
+}: DiagnosisInput): FindingIn<DelegationFinding, 'no_name_servers'> | undefined {
   if (delegation?.kind !== 'undelegated' || !hasNoZone) return undefined;
   return {
     code: 'no_name_servers',
@@ -197,14 +197,14 @@ function domainParked({
   parking,
   zone: domain,
   expected: { hostname },
-}: DiagnosisInput): (DelegationFinding & { readonly code: 'domain_parked' }) | undefined {
+}: DiagnosisInput): FindingIn<DelegationFinding, 'domain_parked'> | undefined {
   return parking === null ? undefined : { code: 'domain_parked', hostname, domain, ...parking };
 }
 
 /** Some of the zone's servers already have the record, or still have it. */
 function nameServersDisagree(
   input: DiagnosisInput,
-): (DelegationFinding & { readonly code: 'name_servers_disagree' }) | undefined {
+): FindingIn<DelegationFinding, 'name_servers_disagree'> | undefined {
   if (!input.disagree) return undefined;
   const { servers } = input;
   const right = servers.filter(({ pointing }) => pointing.kind === 'right');
@@ -223,7 +223,7 @@ function nameServersDisagree(
 function delegationMismatch({
   observation,
   expected,
-}: DiagnosisInput): (DelegationFinding & { readonly code: 'delegation_mismatch' }) | undefined {
+}: DiagnosisInput): FindingIn<DelegationFinding, 'delegation_mismatch'> | undefined {
   const { delegation } = observation;
   if (delegation?.kind !== 'delegated') return undefined;
   const { zone, parent, atParent, atZone } = delegation;
@@ -236,7 +236,7 @@ function delegationMismatch({
   return { code: 'delegation_mismatch', hostname, zone, parent, onlyAtParent, onlyAtZone };
 }
 
-type Disagreeing = DelegationFinding & { readonly code: 'name_servers_disagree' };
+type Disagreeing = FindingIn<DelegationFinding, 'name_servers_disagree'>;
 
 function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   return areOfSeveralProviders(

@@ -28,7 +28,12 @@ export type FindingRule<F> = {
   readonly hints?: (finding: F) => readonly ExplainedHint[];
 };
 
+/** The findings of a family with this code. */
+export type FindingIn<F extends { readonly code: string }, C extends F['code']> = F & {
+  readonly code: C;
+};
+
 /** One rule per code: a finding without a rule does not compile. */
 export type FamilyOf<F extends { readonly code: string }> = {
-  readonly [C in F['code']]: FindingRule<F & { readonly code: C }>;
+  readonly [C in F['code']]: FindingRule<FindingIn<F, C>>;
 };

@@ -2,7 +2,7 @@
 import { recordFor } from '../names/instructions.ts';
 import { createAtApex, foreignAtApex } from './apex.ts';
 import { type Masked, mailFirst, mailIn, wildcardIn } from './beside.ts';
-import type { FamilyOf } from './finding.ts';
+import type { FamilyOf, FindingIn } from './finding.ts';
 import {
   type Hint,
   hinted,
@@ -142,7 +142,7 @@ export const pointing: FamilyOf<PointingFinding> = {
 
 function recordMissing(
   input: DiagnosisInput,
-): (PointingFinding & { readonly code: 'record_missing' }) | undefined {
+): FindingIn<PointingFinding, 'record_missing'> | undefined {
   const kinds = new Set(
     input.wrong.flatMap(({ pointing }) => (pointing.kind === 'missing' ? pointing.seen : [])),
   );
@@ -161,15 +161,13 @@ function recordMissing(
 
 function cnameMismatch(
   input: DiagnosisInput,
-): (PointingFinding & { readonly code: 'cname_mismatch' }) | undefined {
+): FindingIn<PointingFinding, 'cname_mismatch'> | undefined {
   const [found] = wrongAliases(input);
   if (found === undefined || input.apex) return undefined;
   return { code: 'cname_mismatch', ...input.wanted, found, ...hinted(hintsForAlias(input, found)) };
 }
 
-function cnameLoop(
-  input: DiagnosisInput,
-): (PointingFinding & { readonly code: 'cname_loop' }) | undefined {
+function cnameLoop(input: DiagnosisInput): FindingIn<PointingFinding, 'cname_loop'> | undefined {
   const { chain } = input.observation.nearby;
   if (chain?.end !== 'loop') return undefined;
   // The chain belongs to one alias, so it counts only if a server returned that alias.
@@ -213,7 +211,7 @@ function conflictingAtApex<C extends ConflictCode>(
 }
 
 /** An ALIAS to a missing name returns no addresses, so it looks like a missing record. */
-function ifPresent({ provider }: PointingFinding & { readonly code: 'record_missing' }): string {
+function ifPresent({ provider }: FindingIn<PointingFinding, 'record_missing'>): string {
   const hasAlias = provider === undefined || providerNamed(provider)?.apex !== null;
   return hasAlias
     ? ' If the record exists already, check its value: one that points to a missing name resolves to nothing.'
@@ -221,7 +219,7 @@ function ifPresent({ provider }: PointingFinding & { readonly code: 'record_miss
 }
 
 /** Many providers add the domain, so a full name becomes docs.example.com.example.com. */
-function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
+function createBelow(finding: FindingIn<PointingFinding, 'record_missing'>): string {
   const { hostname, seen } = finding;
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   const where = provider === null ? '' : ` ${provider.where}`;

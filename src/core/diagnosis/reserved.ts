@@ -1,5 +1,5 @@
 import { reservedRange } from '../names/reserved-addresses.ts';
-import type { FamilyOf } from './finding.ts';
+import type { FamilyOf, FindingIn } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
 import { recordsOf } from './observation.ts';
 import { addressRecords, foreign, lines, type Words } from './words.ts';
@@ -32,7 +32,7 @@ export const reserved: FamilyOf<ReservedFinding> = {
 /** Excludes our own addresses. */
 function reservedAddress(
   input: DiagnosisInput,
-): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
+): FindingIn<ReservedFinding, 'reserved_address'> | undefined {
   const { hostname, allowPrivate } = input.expected;
   if (allowPrivate || input.hasNoZone) return undefined;
   const atName = input.servers
@@ -66,7 +66,7 @@ function isAtServers({ hostname, addresses }: Reserved): boolean {
   return addresses.length > 0 && addresses.every(({ at }) => at !== hostname);
 }
 
-type Reserved = ReservedFinding & { readonly code: 'reserved_address' };
+type Reserved = FindingIn<ReservedFinding, 'reserved_address'>;
 
 function reservedIn(finding: Reserved): Words {
   const { hostname, addresses } = finding;

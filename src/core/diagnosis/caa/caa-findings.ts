@@ -1,5 +1,5 @@
 import { splitAtZone } from '../../names/zone.ts';
-import type { Actor, FamilyOf } from '../finding.ts';
+import type { Actor, FamilyOf, FindingIn } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
 import { isSameName } from '../server-pointing.ts';
 import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
@@ -104,9 +104,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
   },
 };
 
-function caaBlocks(
-  input: DiagnosisInput,
-): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
+function caaBlocks(input: DiagnosisInput): FindingIn<CaaFinding, 'caa_blocks'> | undefined {
   const { wanted, caa } = input;
   if (caa?.kind !== 'deny') return undefined;
   const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc, differ } = caa;
@@ -149,7 +147,7 @@ function askedOf(
 function caaWarns({
   expected: { hostname },
   caa,
-}: DiagnosisInput): (CaaFinding & { readonly code: 'caa_warns' }) | undefined {
+}: DiagnosisInput): FindingIn<CaaFinding, 'caa_warns'> | undefined {
   if (caa?.kind !== 'allow' || caa.warnings.length === 0) return undefined;
   const { foundAt, records, warnings } = caa;
   const reasons = [...new Set(warnings)].sort();
@@ -177,7 +175,7 @@ function placeIn(
   };
 }
 
-type Blocks = CaaFinding & { readonly code: 'caa_blocks' };
+type Blocks = FindingIn<CaaFinding, 'caa_blocks'>;
 
 const summaries: {
   readonly [D in CaaDenial]: (foundAt: string, finding: Blocks) => string;
