@@ -12,9 +12,9 @@ type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
 const LIMIT_MAX = 100;
 
 export function limitOf(what: string, fallback = LIMIT_MAX) {
-  return queryInteger({ min: 1, max: LIMIT_MAX, default: fallback }).meta({
-    description: `Maximum number of ${what} returned`,
-  });
+  return queryInteger({ min: 1, max: LIMIT_MAX, default: fallback }).describe(
+    `Maximum number of ${what} returned`,
+  );
 }
 
 /** Undefined without a cursor. `parse` returns null for text that is not a cursor of the list. */
@@ -24,7 +24,7 @@ export function cursorOf<Place>(parse: (cursor: string) => Place | null) {
     .transform(parse)
     .refine((place) => place !== null, 'must come from a Link header of this list')
     .optional()
-    .meta({ description: 'Start of the page, taken from a `Link` header' });
+    .describe('Start of the page, taken from a `Link` header');
 }
 
 /** For lists ordered by time and ID. */

@@ -9,13 +9,16 @@ import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
 
 const streamQuery = z.strictObject({
-  hostname: z.string().optional().meta({
-    description:
+  hostname: z
+    .string()
+    .optional()
+    .describe(
       'Send only events of this domain; while the stream is open, a pending domain is checked every 5 s',
-  }),
-  checks: z.enum(['tell'], { error: 'must be tell' }).optional().meta({
-    description: 'With `hostname`: also send each check of the domain, as `checked`',
-  }),
+    ),
+  checks: z
+    .enum(['tell'], { error: 'must be tell' })
+    .optional()
+    .describe('With `hostname`: also send each check of the domain, as `checked`'),
 });
 
 const example = `retry: 2000

@@ -17,7 +17,7 @@ const askQuery = z.strictObject({
 });
 
 const held = z
-  .object({ hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }) })
+  .object({ hostname: z.string().describe('DNS form: A-labels, lower case') })
   .meta({ id: 'HeldHostname', description: 'A host name that a project holds' });
 
 /**

@@ -9,12 +9,12 @@ import { DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
 import { nameText, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { pageQuery } from '../pipeline/paging.ts';
 
-export const accountId = uuid().meta({ description: 'ID of the account' });
+export const accountId = uuid().describe('ID of the account');
 
 /** In a body, in any case. */
 export const givenId = () => uuid().transform((id) => id.toLowerCase());
 
-const name = nameText({ max: 255 }).meta({ description: 'Display name of the account' });
+const name = nameText({ max: 255 }).describe('Display name of the account');
 
 /** The values of an account's limits, with a description each. */
 const limitWords = {
@@ -41,7 +41,7 @@ const limitChange = z
       z
         .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
         .optional()
-        .meta({ description: `${description}; null for the usual limit` }),
+        .describe(`${description}; null for the usual limit`),
     ),
   )
   .meta({ id: 'AccountLimitChange', description: 'Limits to set; omitted ones stay' });
@@ -49,7 +49,7 @@ const limitChange = z
 const limits = z
   .object(
     limitFields((description) =>
-      z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).meta({ description }),
+      z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).describe(description),
     ),
   )
   .meta({ id: 'AccountLimits', description: 'Limits of an account; null: no limit' });
@@ -68,21 +68,19 @@ export const accountClosing = z.strictObject({
   projects: z
     .enum(['delete'], { error: 'must be delete' })
     .optional()
-    .meta({ description: 'Use `delete` to also delete its projects with their live domains' }),
+    .describe('Use `delete` to also delete its projects with their live domains'),
 });
 
 export const account = z
   .object({
     id: accountId,
-    name: z.string().meta({ description: 'Display name of the account' }),
-    isDefault: z.boolean().meta({
-      description: 'Whether projects created without an account belong to it. It cannot be closed',
-    }),
+    name: z.string().describe('Display name of the account'),
+    isDefault: z
+      .boolean()
+      .describe('Whether projects created without an account belong to it. It cannot be closed'),
     limits,
-    createdAt: time().meta({ description: 'When the account was created' }),
-    closedAt: z
-      .nullable(time())
-      .meta({ description: 'When the account was closed; null if it is open' }),
+    createdAt: time().describe('When the account was created'),
+    closedAt: z.nullable(time()).describe('When the account was closed; null if it is open'),
   })
   .meta({ id: 'Account', description: 'A customer of the platform, with projects and keys' });
 
@@ -94,17 +92,17 @@ export const accountsQuery = pageQuery('accounts');
 
 const used = z
   .object({
-    used: z.nullable(wholeNumber({ min: 0, max: LIMIT_MAX })).meta({
-      description: 'In use now; null if each process counts for itself',
-    }),
-    limit: z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).meta({
-      description: 'The limit; null: no limit',
-    }),
+    used: z
+      .nullable(wholeNumber({ min: 0, max: LIMIT_MAX }))
+      .describe('In use now; null if each process counts for itself'),
+    limit: z
+      .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
+      .describe('The limit; null: no limit'),
   })
   .meta({ id: 'LimitUsage', description: 'How much of a limit is used' });
 
 export const accountUsage = z
-  .object(limitFields((description) => used.meta({ description })))
+  .object(limitFields((description) => used.describe(description)))
   .meta({ id: 'AccountUsage', description: 'What an account has, and its limits' });
 
 export const docsAccount = {

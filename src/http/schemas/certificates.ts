@@ -13,7 +13,7 @@ export const problemType = z.enum(problemTypes).meta({
 /** `issuer` and `names` describe the certificate that the address served. */
 const addressShown = z
   .object({
-    address: z.string().meta({ description: 'IPv4 or IPv6 address that the name resolves to' }),
+    address: z.string().describe('IPv4 or IPv6 address that the name resolves to'),
     outcome: explainedEnum('ShownOutcome', 'Result of a TLS handshake with the address', {
       ours: 'It serves the stored certificate',
       ours_before: 'It serves an earlier certificate of ours',
@@ -24,17 +24,17 @@ const addressShown = z
       no_route: 'No network route from this server; the address itself can be fine',
       reserved: 'A reserved address, unreachable from the internet; it was not tried',
     } satisfies Readonly<Record<ShownOutcome, string>>),
-    issuer: z.nullable(z.string()).meta({
-      description: "The served certificate's issuer: common name, or organization if it has none",
-    }),
-    names: z.array(z.string()).meta({ description: 'The first five names in that certificate' }),
+    issuer: z
+      .nullable(z.string())
+      .describe("The served certificate's issuer: common name, or organization if it has none"),
+    names: z.array(z.string()).describe('The first five names in that certificate'),
   })
   .meta({ id: 'AddressShown', description: 'Certificate served by one address of the domain' });
 
 const shown = z
   .object({
     checkedAt: time(),
-    addresses: z.array(addressShown).meta({ description: 'The checked addresses, at most eight' }),
+    addresses: z.array(addressShown).describe('The checked addresses, at most eight'),
   })
   .meta({
     id: 'Shown',
@@ -53,10 +53,11 @@ const browser = z
       not_reaching_us: 'Browsers reach another server or none',
     } satisfies Readonly<Record<BrowserState, string>>),
     summary: sentence('What a browser warning means and how to fix it'),
-    shown: z.nullable(shown).meta({
-      description:
+    shown: z
+      .nullable(shown)
+      .describe(
         'When the domain was last checked; null if not checked since the certificate was issued',
-    }),
+      ),
   })
   .meta({
     id: 'Browser',
@@ -65,15 +66,11 @@ const browser = z
 
 const renewal = z
   .object({
-    plannedAt: time().meta({
-      description: 'When renewal is planned; follows the window',
-    }),
-    window: z.nullable(z.object({ start: time(), end: time() })).meta({
-      description: "The CA's suggested renewal window (RFC 9773); null if the CA suggests none",
-    }),
-    explanationUrl: z
-      .nullable(z.string())
-      .meta({ description: "The CA's page explaining the window" }),
+    plannedAt: time().describe('When renewal is planned; follows the window'),
+    window: z
+      .nullable(z.object({ start: time(), end: time() }))
+      .describe("The CA's suggested renewal window (RFC 9773); null if the CA suggests none"),
+    explanationUrl: z.nullable(z.string()).describe("The CA's page explaining the window"),
   })
   .meta({ id: 'Renewal', description: 'Planned renewal of a certificate' });
 
@@ -89,7 +86,7 @@ export const certificate = z
     issuedAt: z.nullable(time()),
     expiresAt: z.nullable(time()),
     issuer: z.nullable(z.string()),
-    nextAttemptAt: z.nullable(time()).meta({ description: 'Time of the next attempt' }),
+    nextAttemptAt: z.nullable(time()).describe('Time of the next attempt'),
     problem: z
       .nullable(
         z.object({
@@ -100,13 +97,12 @@ export const certificate = z
           actor,
         }),
       )
-      .meta({
-        description:
-          'Why the newest order failed; if a certificate is stored, this is about its renewal',
-      }),
+      .describe(
+        'Why the newest order failed; if a certificate is stored, this is about its renewal',
+      ),
     renewal: z
       .nullable(renewal)
-      .meta({ description: 'Null unless the domain is live; only live domains are renewed' }),
+      .describe('Null unless the domain is live; only live domains are renewed'),
     browser,
   })
   .meta({ id: 'Certificate', description: 'Certificate of a domain' });
@@ -114,11 +110,9 @@ export const certificate = z
 /** The root that clients on test machines can trust. */
 export const localCa = z
   .object({
-    certificate: z.nullable(z.string()).meta({ description: 'The root certificate in PEM' }),
-    name: z
-      .nullable(z.string())
-      .meta({ description: 'Its common name; each installation has another' }),
-    fingerprint: z.nullable(z.string()).meta({ description: 'SHA-256, in hex with colons' }),
+    certificate: z.nullable(z.string()).describe('The root certificate in PEM'),
+    name: z.nullable(z.string()).describe('Its common name; each installation has another'),
+    fingerprint: z.nullable(z.string()).describe('SHA-256, in hex with colons'),
     expiresAt: z.nullable(time()),
   })
   .meta({ id: 'LocalCa', description: 'Root certificate of the local CA' });

@@ -9,11 +9,11 @@ const errorCodes = Object.keys(errors) as readonly ErrorCode[];
 
 const fieldError = z
   .object({
-    field: z.string().meta({
-      description: 'Path of the field such as `redirects[0].from`, or name of the parameter',
-    }),
+    field: z
+      .string()
+      .describe('Path of the field such as `redirects[0].from`, or name of the parameter'),
     code: explainedEnum('FieldErrorCode', 'What is wrong with the field', fieldProblems),
-    message: z.string().meta({ description: 'Human-readable message; may change' }),
+    message: z.string().describe('Human-readable message; may change'),
   })
   .meta({ id: 'FieldError', description: 'A wrong field of the request' });
 
@@ -24,16 +24,16 @@ export const error = z
       description: 'Machine-readable error code',
       'x-enumDescriptions': Object.fromEntries(errorCodes.map((code) => [code, errors[code][1]])),
     }),
-    message: z.string().meta({ description: 'Human-readable message; may change' }),
-    status: wholeNumber({ min: 400, max: 599 }).meta({ description: 'The HTTP status code' }),
+    message: z.string().describe('Human-readable message; may change'),
+    status: wholeNumber({ min: 400, max: 599 }).describe('The HTTP status code'),
     errors: z.array(fieldError).optional().meta({
       description: 'Each wrong field; only with codes about fields or the key',
       'x-addition': true,
     }),
     limit: z
       .object({
-        name: z.enum(accountLimitNames).meta({ description: 'Name of the limit' }),
-        value: wholeNumber({ min: 1, max: 999_999_999 }).meta({ description: 'Its value' }),
+        name: z.enum(accountLimitNames).describe('Name of the limit'),
+        value: wholeNumber({ min: 1, max: 999_999_999 }).describe('Its value'),
       })
       .optional()
       .meta({ description: 'The reached limit of the account', 'x-addition': true }),
@@ -60,7 +60,7 @@ export function explainedEnum<const Words extends Readonly<Record<string, string
 }
 
 /** Human-readable text. Clients must not parse it. */
-export const sentence = (description: string) => z.string().meta({ description });
+export const sentence = (description: string) => z.string().describe(description);
 
 /** `platform` is the operator of this installation. */
 export const actor = explainedEnum('Actor', 'Who needs to act', {

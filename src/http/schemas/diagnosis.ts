@@ -12,13 +12,14 @@ export const diagnosisQuery = z.strictObject({
       'Host name that the record must point to. Optional if the host name is attached to a project',
     example: docsDomain.record.value,
   }),
-  reach: z.enum(['true', 'false']).optional().meta({
-    description:
+  reach: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe(
       'Whether to query the addresses of the host name at ports 80 and 443, and the certificate authorities',
-  }),
+    ),
 });
 
-const said = (description: string) => ({ description });
 const names = z.array(z.string());
 /** A TTL has 31 bits (RFC 2181, 8). */
 const seconds = () => wholeNumber({ min: 0, max: 2_147_483_647 });
@@ -33,8 +34,8 @@ function milliseconds() {
 
 const answerKind = z
   .enum(['records', 'nodata', 'nxdomain', 'servfail', 'refused', 'timeout'])
-  .meta(
-    said('`nodata`: the name exists without such a record. The last three kinds are inconclusive'),
+  .describe(
+    '`nodata`: the name exists without such a record. The last three kinds are inconclusive',
   );
 
 /** `records` and `ttlSeconds` are set only for kind `records`. */
@@ -45,7 +46,7 @@ const answerOf = <R extends z.ZodType>(record: R) => ({
   cutOff: z
     .literal(true)
     .optional()
-    .meta(said('With `timeout`: our own limits ended the query, so the server may be fine')),
+    .describe('With `timeout`: our own limits ended the query, so the server may be fine'),
 });
 
 const answer = z
@@ -56,7 +57,7 @@ const shown = { cname: answer, a: answer, aaaa: answer };
 /** Null if no answer came. */
 const rttMs = z
   .nullable(milliseconds())
-  .meta(said('Round-trip time of the first answer, in milliseconds'));
+  .describe('Round-trip time of the first answer, in milliseconds');
 
 const serverState = explainedEnum('ServerState', 'Health of a server', {
   answers: 'It is authoritative for the zone and answers',
@@ -74,18 +75,18 @@ const serverState = explainedEnum('ServerState', 'Health of a server', {
 
 const serverView = z
   .object({
-    server: z.string().meta(said('Name or address of the server')),
+    server: z.string().describe('Name or address of the server'),
     address: z.nullable(z.string()),
-    state: serverState.meta(said('Based on its answers about the host name')),
-    aa: z.nullable(z.boolean()).meta(said('AA flag: the answer is authoritative')),
+    state: serverState.describe('Based on its answers about the host name'),
+    aa: z.nullable(z.boolean()).describe('AA flag: the answer is authoritative'),
     rcode: z.nullable(wholeNumber({ min: 0, max: 4_095 })),
     ...shown,
-    mx: z.nullable(answer).meta(said('Null if not queried')),
-    txt: z.nullable(answer).meta(said('Null if not queried')),
+    mx: z.nullable(answer).describe('Null if not queried'),
+    txt: z.nullable(answer).describe('Null if not queried'),
     soa: z.nullable(
       z.object({
         serial: wholeNumber({ min: 0, max: 4_294_967_295 }),
-        negativeTtlSeconds: seconds().meta(said('Negative-caching TTL, in seconds')),
+        negativeTtlSeconds: seconds().describe('Negative-caching TTL, in seconds'),
       }),
     ),
     rttMs,
@@ -99,15 +100,15 @@ const extendedError = z
 /** One resolver of the propagation check (src/core/diagnosis/observation.ts). */
 const resolverView = z
   .object({
-    server: z.string().meta(said('Address of the resolver')),
+    server: z.string().describe('Address of the resolver'),
     ...shown,
     negativeTtlSeconds: z
       .nullable(seconds())
-      .meta(said('How long it caches a negative answer, in seconds')),
-    authenticated: z.boolean().meta(said('AD flag: it validated the DNSSEC signatures')),
+      .describe('How long it caches a negative answer, in seconds'),
+    authenticated: z.boolean().describe('AD flag: it validated the DNSSEC signatures'),
     answersUnchecked: z
       .nullable(z.boolean())
-      .meta(said('Whether it answers when DNSSEC validation is disabled')),
+      .describe('Whether it answers when DNSSEC validation is disabled'),
     errors: z.array(extendedError),
     rttMs,
   })
@@ -116,14 +117,14 @@ const resolverView = z
 /** Beyond the host name (src/core/diagnosis/observation.ts). */
 const validationView = z
   .object({
-    server: z.string().meta(said('Its address')),
+    server: z.string().describe('Its address'),
     name: z.string(),
-    type: z.enum(['SOA', 'CAA']).meta(said('SOA while the record is wrong')),
+    type: z.enum(['SOA', 'CAA']).describe('SOA while the record is wrong'),
     outcome: answerKind,
-    unchecked: answerKind.optional().meta(said('The answer without validation')),
+    unchecked: answerKind.optional().describe('The answer without validation'),
     answersUnchecked: z
       .nullable(z.boolean())
-      .meta(said('Whether it answers with validation disabled')),
+      .describe('Whether it answers with validation disabled'),
     errors: z.array(extendedError),
   })
   .meta({ id: 'ValidationView', description: "A resolver's validation of the zone's signatures" });
@@ -143,8 +144,8 @@ const caaLevel = z
     publishedAt: z
       .string()
       .optional()
-      .meta(said('The name after following its aliases, where the records are published')),
-    endless: z.literal(true).optional().meta(said('Its aliases form a loop')),
+      .describe('The name after following its aliases, where the records are published'),
+    endless: z.literal(true).optional().describe('Its aliases form a loop'),
     answer: z.object(answerOf(caaRecord)),
     servers: z
       .array(
@@ -156,7 +157,7 @@ const caaLevel = z
         }),
       )
       .optional()
-      .meta(said('The answer of each name server, if they differ')),
+      .describe('The answer of each name server, if they differ'),
   })
   .meta({ id: 'CaaLevel', description: 'CAA records at one level of the lookup' });
 
@@ -169,37 +170,37 @@ const delegation = z
       unregistered: 'The domain is not in the DNS of its registry',
     }),
     zone: z.string(),
-    parent: z.string().meta(said('The parent zone')),
-    atParent: names.optional().meta(said('The name servers listed by the parent zone')),
-    atZone: z.nullable(names).optional().meta(said('The name servers listed by the zone itself')),
+    parent: z.string().describe('The parent zone'),
+    atParent: names.optional().describe('The name servers listed by the parent zone'),
+    atZone: z.nullable(names).optional().describe('The name servers listed by the zone itself'),
     ttlSeconds: seconds().optional(),
     sameServers: z
       .literal(true)
       .optional()
-      .meta(said('The name servers of the parent zone have this zone, too')),
+      .describe('The name servers of the parent zone have this zone, too'),
     glue: z
       .array(z.object({ server: z.string(), atParent: names, atZone: names }))
       .optional()
-      .meta(said('Name servers whose address at the parent zone is not in the zone')),
+      .describe('Name servers whose address at the parent zone is not in the zone'),
   })
   .meta({ id: 'Delegation', description: "Delegation of the host name's zone" });
 
 // src/certificates/reach/examine-reach.ts produces it; the CLI reads it.
 
 const inWords = {
-  summary: z.string().meta(said('One or two sentences for people')),
-  isProblem: z.boolean().meta(said('Someone has to act')),
+  summary: z.string().describe('One or two sentences for people'),
+  isProblem: z.boolean().describe('Someone has to act'),
 };
 
 const reachAnswer = z
   .object({
-    url: z.string().meta(said('Without the token')),
+    url: z.string().describe('Without the token'),
     address: z.string(),
     status: wholeNumber({ min: 0, max: 999 }),
-    server: z.nullable(z.string()).meta(said('The `Server` header')),
+    server: z.nullable(z.string()).describe('The `Server` header'),
     proxy: z
       .nullable(z.object({ name: z.string(), header: z.string() }))
-      .meta(said('A proxy in between, by the header that it adds')),
+      .describe('A proxy in between, by the header that it adds'),
   })
   .meta({ id: 'ReachAnswer', description: 'One HTTP response' });
 
@@ -221,9 +222,9 @@ const addressReach = z
     }),
     redirect: z
       .nullable(z.object({ problem: z.string(), to: z.string() }))
-      .meta(said('The redirect that was not followed')),
-    lastUrl: z.nullable(z.string()).meta(said('Where the last request went, without the token')),
-    answers: z.array(reachAnswer).meta(said('The address’s own first, then those after redirects')),
+      .describe('The redirect that was not followed'),
+    lastUrl: z.nullable(z.string()).describe('Where the last request went, without the token'),
+    answers: z.array(reachAnswer).describe('The address’s own first, then those after redirects'),
     ...inWords,
   })
   .meta({ id: 'AddressReach', description: 'What one address answers for the challenge path' });
@@ -232,17 +233,17 @@ const authorityReach = z
   .object({
     directoryUrl: z
       .nullable(z.string())
-      .meta(said('Null: this installation issues the certificates')),
-    directoryAnswers: z.nullable(z.boolean()).meta(said('Null: not queried')),
+      .describe('Null: this installation issues the certificates'),
+    directoryAnswers: z.nullable(z.boolean()).describe('Null: not queried'),
     statusPage: z
       .nullable(z.object({ url: z.string(), status: z.string(), isOperational: z.boolean() }))
-      .meta(said('Null: none that is known, or none that answered')),
+      .describe('Null: none that is known, or none that answered'),
     noOrderBefore: z
       .nullable(time())
-      .meta(said('When its rate limits allow the next order for this name; null: now')),
+      .describe('When its rate limits allow the next order for this name; null: now'),
     refused: z
       .nullable(z.object({ type: z.string(), detail: z.string() }))
-      .meta(said('Why it refused the latest order for this name')),
+      .describe('Why it refused the latest order for this name'),
     ...inWords,
   })
   .meta({ id: 'AuthorityReach', description: 'A CA in use' });
@@ -263,10 +264,10 @@ const proxyAnswer = z
 
 const reach = z
   .object({
-    addresses: z.array(addressReach).meta(said('At ports 80 and 443; empty if the name has none')),
+    addresses: z.array(addressReach).describe('At ports 80 and 443; empty if the name has none'),
     authorities: z
       .array(authorityReach)
-      .meta(said('In order of preference; empty if another edge obtains the certificates')),
+      .describe('In order of preference; empty if another edge obtains the certificates'),
   })
   .meta({ id: 'Reach', description: 'What a certificate needs besides DNS' });
 
@@ -276,7 +277,7 @@ const observation = z
     view: explainedEnum('ViewKind', 'Which servers were queried', {
       authoritative: "The zone's own name servers",
       recursive: 'The configured resolvers',
-    }).meta(said('Which answers the verdict is based on')),
+    }).describe('Which answers the verdict is based on'),
     whyRecursive: z
       .nullable(
         explainedEnum('WhyRecursive', 'Why only resolvers were queried', {
@@ -284,30 +285,30 @@ const observation = z
           port_53_blocked: 'No name server answers; outgoing port 53 is probably blocked',
         }),
       )
-      .meta(said('Null if the zone’s own name servers were queried')),
+      .describe('Null if the zone’s own name servers were queried'),
     delegation: z
       .nullable(delegation)
-      .meta(said('Null if the parent zone was not queried or did not answer')),
-    servers: z.array(serverView).meta(said('One entry per address of each name server')),
-    world: z.array(resolverView).meta(said('Empty unless the name servers have the right records')),
-    signatures: z.array(validationView).optional().meta(said('Missing if nothing was queried')),
-    caa: z.nullable(z.array(caaLevel)).meta(said('Closest level first')),
+      .describe('Null if the parent zone was not queried or did not answer'),
+    servers: z.array(serverView).describe('One entry per address of each name server'),
+    world: z.array(resolverView).describe('Empty unless the name servers have the right records'),
+    signatures: z.array(validationView).optional().describe('Missing if nothing was queried'),
+    caa: z.nullable(z.array(caaLevel)).describe('Closest level first'),
     resolversWork: z
       .boolean()
       .optional()
-      .meta(said('Set if a failure of our resolvers left no answer. `false`: they fail for all')),
+      .describe('Set if a failure of our resolvers left no answer. `false`: they fail for all'),
     plainAnswer: z
       .literal(true)
       .optional()
-      .meta(said('Only queries in lower case without EDNS find the name')),
+      .describe('Only queries in lower case without EDNS find the name'),
     proxy: z
       .array(proxyAnswer)
       .optional()
-      .meta(said('Only if all that the name shows is a proxy of its DNS provider')),
-    targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
+      .describe('Only if all that the name shows is a proxy of its DNS provider'),
+    targetAddresses: names.describe('The addresses that an apex domain must resolve to'),
     cost: z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })
-      .meta(said('Messages sent, bytes received and time taken')),
+      .describe('Messages sent, bytes received and time taken'),
   })
   .meta({ id: 'Observation', description: 'Raw DNS answers, per name server' });
 
@@ -316,18 +317,18 @@ export const diagnosis = z
   .object({
     hostname: z.string(),
     unicodeHostname: z.string(),
-    target: z.string().meta(said('Host name that the record must point to')),
+    target: z.string().describe('Host name that the record must point to'),
     verdict: explainedEnum('Verdict', 'Result of the check', {
       right: 'The DNS is set up correctly',
       wrong: 'The DNS is set up incorrectly',
       unknown: 'The DNS could not be checked',
-    }).meta(said('Unanswered queries never lead to `wrong`')),
+    }).describe('Unanswered queries never lead to `wrong`'),
     record: dnsRecord,
-    provider: z.nullable(provider).meta(said('DNS provider of the zone, if known')),
+    provider: z.nullable(provider).describe('DNS provider of the zone, if known'),
     changes: dnsChanges,
-    findings: z.array(finding).meta(said('Findings, the most important first')),
-    observation: observation.meta(said('The DNS answers behind the findings')),
-    reach: reach.optional().meta(said('With `reach=true`')),
+    findings: z.array(finding).describe('Findings, the most important first'),
+    observation: observation.describe('The DNS answers behind the findings'),
+    reach: reach.optional().describe('With `reach=true`'),
   })
   .meta({ id: 'Diagnosis', description: "Diagnosis of a host name's DNS" });
 

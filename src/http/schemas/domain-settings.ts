@@ -4,9 +4,9 @@ import { hstsMaxAge, mayPreload } from '../../core/operations/edge-route.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
 /** Longer than any name, because users paste URLs. */
-const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
+const typed = (description: string) => z.string().max(2_048, 'is too long').describe(description);
 /** A-labels, lower case. */
-const stored = (description: string) => z.string().meta({ description });
+const stored = (description: string) => z.string().describe(description);
 
 const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; use 301 if unsure`;
 /** Accepts any HTTP status. src/core/names/redirects.ts rejects others with a specific code. */
@@ -15,7 +15,7 @@ const status = () =>
     min: 100,
     max: 599,
     words: `must be an unquoted number, one of ${redirectStatuses.join(', ')}`,
-  }).meta({ description: statusWords });
+  }).describe(statusWords);
 
 const primaryWords = 'The primary domain; null if none is chosen';
 const redirectsWords = `In the order of the request; at most ${REDIRECTS_MAX}`;
@@ -33,7 +33,7 @@ export const newDomainSettings = z
   .strictObject({
     domains: z.strictObject({
       primary: z.nullable(typed(primaryWords)),
-      redirects: z.array(newRedirect).meta({ description: redirectsWords }),
+      redirects: z.array(newRedirect).describe(redirectsWords),
     }),
   })
   .meta({ id: 'NewDomainSettings', description: 'Domain settings that replace the current ones' });
@@ -52,7 +52,7 @@ export const domainSettings = z
   .object({
     domains: z.object({
       primary: z.nullable(stored(primaryWords)),
-      redirects: z.array(redirect).meta({ description: redirectsWords }),
+      redirects: z.array(redirect).describe(redirectsWords),
     }),
   })
   .meta({
@@ -60,9 +60,9 @@ export const domainSettings = z
     description: "A project's primary domain and redirects",
   });
 
-const maxAge = wholeNumber({ min: 0, max: hstsMaxAge.most }).meta({
-  description: 'How long browsers use only HTTPS for the domain, in seconds; 0 ends it',
-});
+const maxAge = wholeNumber({ min: 0, max: hstsMaxAge.most }).describe(
+  'How long browsers use only HTTPS for the domain, in seconds; 0 ends it',
+);
 const subdomainsWords = 'Applies the policy to all subdomains, including those not served here';
 const preloadWords =
   'Allows browsers to preload the domain; removal from the preload list takes months';
@@ -71,8 +71,8 @@ const preloadWords =
 export const newHsts = z
   .strictObject({
     maxAge,
-    includeSubdomains: z.boolean().default(false).meta({ description: subdomainsWords }),
-    preload: z.boolean().default(false).meta({ description: preloadWords }),
+    includeSubdomains: z.boolean().default(false).describe(subdomainsWords),
+    preload: z.boolean().default(false).describe(preloadWords),
   })
   .refine(mayPreload, {
     path: ['preload'],
@@ -83,8 +83,8 @@ export const newHsts = z
 export const hsts = z
   .object({
     maxAge,
-    includeSubdomains: z.boolean().meta({ description: subdomainsWords }),
-    preload: z.boolean().meta({ description: preloadWords }),
+    includeSubdomains: z.boolean().describe(subdomainsWords),
+    preload: z.boolean().describe(preloadWords),
   })
   .meta({
     id: 'Hsts',
@@ -100,7 +100,7 @@ export const removalQuery = z.strictObject({
       error: 'must be drop',
     })
     .optional()
-    .meta({ description: 'Use `drop` to also remove the settings that point to the domain' }),
+    .describe('Use `drop` to also remove the settings that point to the domain'),
 });
 
 export const docsDomainSettings = {

@@ -28,7 +28,7 @@ import { projectId } from './projects.ts';
 const hostname = z
   .string()
   .max(2_048, 'is too long')
-  .meta({ description: 'The host name. Unicode, upper case and pasted URLs are accepted' });
+  .describe('The host name. Unicode, upper case and pasted URLs are accepted');
 
 export const newDomain = z
   .strictObject({ hostname, metadata: newMetadata.default({}) })
@@ -45,12 +45,12 @@ export const hostnameQuery = z.strictObject({
 /** Parsed as adding a domain does. The record's value is known only after the domain is added. */
 export const hostnameReading = z
   .object({
-    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
-    unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
-    zone: z.string().meta({ description: 'The registrable domain' }),
+    hostname: z.string().describe('DNS form: A-labels, lower case'),
+    unicodeHostname: z.string().describe('Display form: Unicode'),
+    zone: z.string().describe('The registrable domain'),
     record: z
       .object({ type: z.enum(['CNAME', 'ALIAS']), name: z.string() })
-      .meta({ description: 'The record to create in that zone' }),
+      .describe('The record to create in that zone'),
   })
   .meta({ id: 'HostnameReading', description: 'A parsed host name' });
 
@@ -66,11 +66,11 @@ export const domainStatus = explainedEnum('DomainStatus', 'Status of the domain'
 /** `ttl` is in seconds, and always 3,600. */
 export const dnsRecord = z
   .object({
-    type: z.enum(['CNAME', 'ALIAS']).meta({
-      description: '`ALIAS` for an apex domain; some providers call it ANAME or CNAME flattening',
-    }),
-    name: z.string().meta({ description: 'Relative to the zone; `@` is the zone itself' }),
-    value: z.string().meta({ description: "The record's value" }),
+    type: z
+      .enum(['CNAME', 'ALIAS'])
+      .describe('`ALIAS` for an apex domain; some providers call it ANAME or CNAME flattening'),
+    name: z.string().describe('Relative to the zone; `@` is the zone itself'),
+    value: z.string().describe("The record's value"),
     ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
   })
   .meta({ id: 'DomainRecord', description: 'DNS record to create; it never changes' });
@@ -104,7 +104,7 @@ export const finding = z
     expected: sentence('The expected DNS state'),
     found: sentence('The actual DNS state'),
     action: sentence('How to fix it'),
-    hints: z.array(hint).meta({ description: 'Likely mistakes that caused it' }),
+    hints: z.array(hint).describe('Likely mistakes that caused it'),
   })
   .meta({ id: 'Finding', description: "Finding about a domain's DNS" });
 
@@ -148,14 +148,14 @@ const escalation = z
 export const provider = z
   .object({
     name: z.string(),
-    apex: z.nullable(z.string()).meta({
-      description: "The provider's name for an ALIAS record; null if it has none or it is unknown",
-    }),
+    apex: z
+      .nullable(z.string())
+      .describe("The provider's name for an ALIAS record; null if it has none or it is unknown"),
     where: sentence('Where to enter DNS records'),
-    dnsUrl: z.nullable(z.string()).meta({
-      description: 'Page with the records; null without a documented link',
-    }),
-    siteUrl: z.nullable(z.string()).meta({ description: 'Its start page; null if unknown' }),
+    dnsUrl: z
+      .nullable(z.string())
+      .describe('Page with the records; null without a documented link'),
+    siteUrl: z.nullable(z.string()).describe('Its start page; null if unknown'),
   })
   .meta({ id: 'Provider', description: 'DNS provider, recognized by its name servers' });
 
@@ -163,10 +163,10 @@ export const provider = z
 const serverShows = z
   .object({
     server: sentence('Name of the server, or its address if configured by address'),
-    address: z.nullable(z.string()).meta({ description: 'The address that was queried' }),
+    address: z.nullable(z.string()).describe('The address that was queried'),
     verdict: z
       .enum(['right', 'wrong', 'unknown'])
-      .meta({ description: 'Whether the record is correct; `unknown` means no usable answer' }),
+      .describe('Whether the record is correct; `unknown` means no usable answer'),
     shows: sentence('Its answer for the host name'),
   })
   .meta({ id: 'ServerShows', description: "One name server's answer" });
@@ -174,29 +174,28 @@ const serverShows = z
 /** Null in a domain that was not checked yet. */
 const observation = z
   .object({
-    at: time().meta({
-      description: 'When this was last observed in full; later checks found no change',
-    }),
-    view: z.enum(['authoritative', 'recursive']).meta({
-      description: "`authoritative`: the zone's own name servers; `recursive`: resolvers",
-    }),
+    at: time().describe('When this was last observed in full; later checks found no change'),
+    view: z
+      .enum(['authoritative', 'recursive'])
+      .describe("`authoritative`: the zone's own name servers; `recursive`: resolvers"),
     servers: z.array(serverShows),
   })
   .meta({ id: 'DomainObservation', description: 'Answers of each name server' });
 
 const checks = z
   .object({
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
-      description: 'Number of checks since the domain was added or its verification restarted',
-    }),
+    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
+      'Number of checks since the domain was added or its verification restarted',
+    ),
     lastCheckedAt: z.nullable(time()),
-    nextCheckAt: z.nullable(time()).meta({
-      description:
+    nextCheckAt: z
+      .nullable(time())
+      .describe(
         'Time of the next DNS check; null while a certificate is due first, or if checks have ended',
-    }),
+      ),
     windowEndsAt: z
       .nullable(time())
-      .meta({ description: 'End of the verification window; null unless the domain is pending' }),
+      .describe('End of the verification window; null unless the domain is pending'),
   })
   .meta({ id: 'Checks', description: 'DNS checks of a domain' });
 
@@ -213,17 +212,15 @@ const tone = explainedEnum('Tone', 'How urgent it is', {
 const summary = z
   .object({
     tone,
-    badge: z.enum(badges).meta({ description: 'Label of the state, for people' }),
+    badge: z.enum(badges).describe('Label of the state, for people'),
     headline: sentence('What to do, or that there is nothing to do'),
     text: sentence('Why'),
     brief: sentence('A few words, for a list'),
-    path: z.array(z.object({ step: z.enum(pathSteps), tone })).meta({
-      description: 'The way of a request, as far as it is measured',
-    }),
-    action: z
-      .nullable(z.enum(summaryActions))
-      .meta({ description: 'What to offer first; null for nothing' }),
-    actor: z.nullable(actor).meta({ description: 'Who needs to act; null if no action is needed' }),
+    path: z
+      .array(z.object({ step: z.enum(pathSteps), tone }))
+      .describe('The way of a request, as far as it is measured'),
+    action: z.nullable(z.enum(summaryActions)).describe('What to offer first; null for nothing'),
+    actor: z.nullable(actor).describe('Who needs to act; null if no action is needed'),
     line: sentence('Summary in one line, including the time'),
     now: sentence('Headline and text as sentences'),
     next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
@@ -245,7 +242,7 @@ const states = {
 
 const serverChange = z
   .object({
-    name: z.string().meta({ description: 'Name, or address of a resolver' }),
+    name: z.string().describe('Name, or address of a resolver'),
     state: z.enum(['done', 'to_do', 'unknown']),
     shows: sentence('What it has'),
   })
@@ -262,56 +259,47 @@ const dnsChange = z
       delete: 'Delete it',
       keep: 'Leave it as it is',
     } satisfies Readonly<Record<ChangeVerb, string>>),
-    type: z.enum(changeTypes).meta({ description: 'As the form of the DNS provider calls it' }),
-    name: z.string().meta({
-      description:
+    type: z.enum(changeTypes).describe('As the form of the DNS provider calls it'),
+    name: z
+      .string()
+      .describe(
         'As the form of the DNS provider expects it: `docs`; `@` or empty for the zone itself; a full name with a final dot in another zone',
-    }),
-    value: z.string().meta({ description: "The record's value; CAA in presentation form" }),
-    was: z.string().optional().meta({ description: 'The value to replace; only with `change`' }),
-    ttl: ttl.meta({ description: 'TTL in seconds; of `delete` and `keep` as observed' }),
+      ),
+    value: z.string().describe("The record's value; CAA in presentation form"),
+    was: z.string().optional().describe('The value to replace; only with `change`'),
+    ttl: ttl.describe('TTL in seconds; of `delete` and `keep` as observed'),
     state: explainedEnum('ChangeState', 'Progress of the change', states),
-    servers: z.array(serverChange).meta({
-      description: 'Progress of each one',
-    }),
+    servers: z.array(serverChange).describe('Progress of each one'),
     note: sentence('Advice').optional(),
   })
   .meta({ id: 'DnsChange', description: 'What to do with one record' });
 
-export const dnsChanges = z.array(dnsChange).meta({
-  description: 'What to do at the DNS provider, in order',
-});
+export const dnsChanges = z.array(dnsChange).describe('What to do at the DNS provider, in order');
 
 /** A time that does not apply is null. */
 export const domain = z
   .object({
-    id: uuid().meta({
-      description: 'ID of this addition of the host name; removing and adding it again changes it',
-    }),
-    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
-    unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
+    id: uuid().describe(
+      'ID of this addition of the host name; removing and adding it again changes it',
+    ),
+    hostname: z.string().describe('DNS form: A-labels, lower case'),
+    unicodeHostname: z.string().describe('Display form: Unicode'),
     projectId,
     status: domainStatus,
     summary,
     record: dnsRecord,
-    zone: z.string().meta({ description: 'The zone where the record is created' }),
-    provider: z.nullable(provider).meta({
-      description: 'DNS provider of that zone; null if unknown',
-    }),
+    zone: z.string().describe('The zone where the record is created'),
+    provider: z.nullable(provider).describe('DNS provider of that zone; null if unknown'),
     changes: dnsChanges,
-    findings: z.array(finding).meta({ description: 'Findings, the most important first' }),
-    observation: z
-      .nullable(observation)
-      .meta({ description: 'Null until the first check completes' }),
+    findings: z.array(finding).describe('Findings, the most important first'),
+    observation: z.nullable(observation).describe('Null until the first check completes'),
     checks,
     verifiedAt: z.nullable(time()),
     certificate,
     escalation: z.nullable(escalation),
-    hsts: z
-      .nullable(hsts)
-      .meta({ description: 'Null if the header set by the deploy is passed through' }),
+    hsts: z.nullable(hsts).describe('Null if the header set by the deploy is passed through'),
     metadata,
-    createdAt: time().meta({ description: 'When the domain was added' }),
+    createdAt: time().describe('When the domain was added'),
   })
   .meta({ id: 'Domain', description: 'Host name attached to a project' });
 
@@ -319,11 +307,12 @@ export const domainList = z.array(domain);
 
 const filters = {
   ...pageFields('domains'),
-  status: domainStatus.optional().meta({ description: 'Filter by status' }),
-  search: text({ min: 3, max: 253 }).optional().meta({
-    description:
+  status: domainStatus.optional().describe('Filter by status'),
+  search: text({ min: 3, max: 253 })
+    .optional()
+    .describe(
       'Filter by part of the name, at least 3 characters; labels that are not ASCII must be complete',
-  }),
+    ),
   metadata: metadataFilter.optional(),
 };
 
@@ -332,5 +321,5 @@ export const domainsQuery = z.strictObject(filters);
 /** Of all projects. */
 export const allDomainsQuery = z.strictObject({
   ...filters,
-  hostname: hostname.optional().meta({ description: 'Exactly this host name, in any spelling' }),
+  hostname: hostname.optional().describe('Exactly this host name, in any spelling'),
 });

@@ -13,7 +13,7 @@ import { projectId } from './projects.ts';
 
 /** Probed the way the certificate authority would. */
 const probe = z.object({
-  address: z.string().meta({ description: 'IPv4 or IPv6 address of the host name' }),
+  address: z.string().describe('IPv4 or IPv6 address of the host name'),
   outcome: explainedEnum('ProbeOutcome', 'Result of requesting the challenge', {
     reachable: 'Our edge answered',
     refused: 'The connection was refused or closed',
@@ -22,26 +22,24 @@ const probe = z.object({
     no_route: 'No network route from this server; the address itself can be fine',
     reserved: 'A reserved address, unreachable from the internet; it was not tried',
   } satisfies Readonly<Record<Probe['outcome'], string>>),
-  status: z.nullable(wholeNumber({ min: 100, max: 999 })).meta({
-    description: 'The HTTP status of `other_answer`; null for a tls-alpn-01 challenge',
-  }),
+  status: z
+    .nullable(wholeNumber({ min: 100, max: 999 }))
+    .describe('The HTTP status of `other_answer`; null for a tls-alpn-01 challenge'),
 });
 
 /** `open`: the existing order is continued. */
 const nextAttempt = z.object({
   order: z
     .enum(['new', 'open'])
-    .meta({ description: 'Whether a new order is placed or the open one continues' }),
+    .describe('Whether a new order is placed or the open one continues'),
   at: time(),
-  thenAt: z
-    .nullable(time())
-    .meta({ description: 'Time of the attempt after that, if this one fails' }),
+  thenAt: z.nullable(time()).describe('Time of the attempt after that, if this one fails'),
 });
 
 /** From the last time the cause was checked. */
 const evidence = z
   .object({
-    findings: z.array(finding).meta({ description: 'Findings of the last DNS check' }),
+    findings: z.array(finding).describe('Findings of the last DNS check'),
     problem: z
       .nullable(
         z.object({
@@ -50,13 +48,10 @@ const evidence = z
           retryAfter: z.nullable(time()),
         }),
       )
-      .meta({
-        description:
-          "The certificate authority's error for the newest order, for issuance or renewal",
-      }),
-    refusals: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
-      description: 'Failed orders since verification or since the current certificate',
-    }),
+      .describe("The certificate authority's error for the newest order, for issuance or renewal"),
+    refusals: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
+      'Failed orders since verification or since the current certificate',
+    ),
     budget: z
       .nullable(
         z.object({
@@ -68,26 +63,26 @@ const evidence = z
             same_names: 'Certificates for the same name',
             failed_authorizations: 'Failed authorizations per name',
           } satisfies Readonly<Record<AuthorityLimit, string>>),
-          subject: z.string().meta({
-            description: 'Host name, registrable domain, account or project; empty for `orders`',
-          }),
+          subject: z
+            .string()
+            .describe('Host name, registrable domain, account or project; empty for `orders`'),
           until: time(),
         }),
       )
-      .meta({ description: 'The rate limit that delays the next order' }),
-    probes: z.array(probe).meta({
-      description: 'Result per address of requesting the challenge; empty if not tried',
-    }),
-    setback: z.nullable(z.object({ at: time(), detail: z.string() })).meta({
-      description: 'When the certificate authority could not be reached or was still processing',
-    }),
+      .describe('The rate limit that delays the next order'),
+    probes: z
+      .array(probe)
+      .describe('Result per address of requesting the challenge; empty if not tried'),
+    setback: z
+      .nullable(z.object({ at: time(), detail: z.string() }))
+      .describe('When the certificate authority could not be reached or was still processing'),
     quarantine: z
       .nullable(z.object({ reason: z.string(), until: time() }))
-      .meta({ description: 'The quarantined job of the order' }),
+      .describe('The quarantined job of the order'),
     nextAttempt: z.nullable(nextAttempt),
-    servedUntil: z.nullable(time()).meta({
-      description: 'Expiry of the certificate that is still served; null if there is none',
-    }),
+    servedUntil: z
+      .nullable(time())
+      .describe('Expiry of the certificate that is still served; null if there is none'),
   })
   .meta({ id: 'EscalationEvidence', description: 'Evidence for the cause' });
 
@@ -96,13 +91,11 @@ export const projectEscalation = z
   .object({
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
     projectId,
-    domainId: uuid().meta({ description: 'ID of the domain' }),
-    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
+    domainId: uuid().describe('ID of the domain'),
+    hostname: z.string().describe('DNS form: A-labels, lower case'),
     cause: escalationCause,
-    summary: z.string().meta({ description: 'The cause, described for operators' }),
-    nextAction: z
-      .nullable(z.string())
-      .meta({ description: 'What Signpost does next; null once closed' }),
+    summary: z.string().describe('The cause, described for operators'),
+    nextAction: z.nullable(z.string()).describe('What Signpost does next; null once closed'),
     evidence,
     openedAt: time(),
     closedAt: z.nullable(time()),
@@ -121,7 +114,7 @@ const SHOWN = 20;
 /** `cursor` is parsed to the position that the page starts after. */
 export const escalationQuery = z.strictObject({
   ...pageFields('escalations', SHOWN),
-  status: z.enum(['open', 'closed']).optional().meta({ description: 'Filter by status' }),
+  status: z.enum(['open', 'closed']).optional().describe('Filter by status'),
 });
 
 /** One of two addresses refuses the connection. */

@@ -53,14 +53,12 @@ const withData = {
   }),
   'domain.unverified': z.object({ findings: findings() }),
   'domain.claimed_elsewhere': z.object({
-    proof: z.enum(['cname', 'txt']).meta({ description: 'The record that proved ownership' }),
-    found: z.string().meta({
-      description: 'Target of the CNAME, or the name of the TXT record',
-    }),
+    proof: z.enum(['cname', 'txt']).describe('The record that proved ownership'),
+    found: z.string().describe('Target of the CNAME, or the name of the TXT record'),
   }),
   'domain.removed': z.object({
-    primary: z.boolean().meta({ description: 'Whether it was the primary domain' }),
-    redirects: z.array(redirect).meta({ description: 'The redirects removed with it' }),
+    primary: z.boolean().describe('Whether it was the primary domain'),
+    redirects: z.array(redirect).describe('The redirects removed with it'),
   }),
   'certificate.issued': z.object({ issuer: z.string(), expiresAt: time() }),
   'certificate.renewed': z.object({ issuer: z.string(), expiresAt: time() }),
@@ -73,7 +71,7 @@ const withData = {
   }),
   'escalation.closed': z.object({
     cause: escalationCause,
-    reason: z.enum(escalationEnds).meta({ description: 'Why it was closed' }),
+    reason: z.enum(escalationEnds).describe('Why it was closed'),
   }),
 } as const satisfies Partial<Readonly<Record<EventType, z.ZodType>>>;
 
@@ -83,11 +81,10 @@ const plain = Object.entries(eventWords).filter(([type]) => !Object.hasOwn(withD
 const plainType = () =>
   z.enum(plain.map(([type]) => type)).meta({ 'x-enumDescriptions': Object.fromEntries(plain) });
 // Every key of `withData` is an event type.
-const typeWithData = (type: string) =>
-  z.literal(type).meta({ description: eventWords[type as EventType] });
+const typeWithData = (type: string) => z.literal(type).describe(eventWords[type as EventType]);
 
 const [plainEvent, ...otherEvents] = [
-  anEvent(plainType(), z.object({}).meta({ description: 'No data' })),
+  anEvent(plainType(), z.object({}).describe('No data')),
   ...Object.entries(withData).map(([type, data]) => anEvent(typeWithData(type), data)),
 ] as const;
 
@@ -103,7 +100,7 @@ const [plainMessage, ...otherMessages] = [
 ] as const;
 
 const testMessage = z.object({
-  type: z.literal(TEST_TYPE).meta({ description: 'Sent on request, to try a receiver' }),
+  type: z.literal(TEST_TYPE).describe('Sent on request, to try a receiver'),
   timestamp: time(),
   data: z.object({ webhookId: uuid(), projectId: z.nullable(uuid()) }),
 });
@@ -123,8 +120,8 @@ export const timelineQuery = z.strictObject({
 function aMessage<Type extends z.ZodType<string>>(type: Type, about: z.ZodObject) {
   return z.object({
     type,
-    timestamp: time().meta({ description: 'When the event happened' }),
-    data: about.extend({ projectId: uuid().meta({ description: 'ID of the project' }) }),
+    timestamp: time().describe('When the event happened'),
+    data: about.extend({ projectId: uuid().describe('ID of the project') }),
   });
 }
 
@@ -134,17 +131,13 @@ function findings() {
 
 function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
   return z.object({
-    id: int64().meta({
-      description: 'Number of the event in the project: 1, 2, 3 …, without gaps',
-    }),
+    id: int64().describe('Number of the event in the project: 1, 2, 3 …, without gaps'),
     type,
     hostname: z.string(),
-    domainId: uuid().meta({ description: 'ID of this addition of the host name' }),
+    domainId: uuid().describe('ID of this addition of the host name'),
     at: time(),
     data,
-    metadata: metadata.meta({ description: "The domain's metadata when the event happened" }),
-    projectMetadata: metadata.meta({
-      description: "The project's metadata when the event happened",
-    }),
+    metadata: metadata.describe("The domain's metadata when the event happened"),
+    projectMetadata: metadata.describe("The project's metadata when the event happened"),
   });
 }

@@ -32,7 +32,7 @@ const status = explainedEnum('KeyStatus', 'Status of the key', {
   revoked: 'The key was revoked at `revokedAt`',
 });
 
-const name = text({ max: 255 }).meta({ description: 'Label of the key' });
+const name = text({ max: 255 }).describe('Label of the key');
 
 const scopeList = z
   .array(scope, { error: inTheseWords('must be a list') })
@@ -54,10 +54,11 @@ export const newKey = z
   .strictObject({
     name,
     scopes: scopeList,
-    accountId: givenId().optional().meta({
-      description:
+    accountId: givenId()
+      .optional()
+      .describe(
         'Account of the key, which reaches only its things and can have the scopes `domains:*`, `projects:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
-    }),
+      ),
     projectIds: z
       .array(givenId(), { error: inTheseWords('must be a list') })
       .min(1, 'must name at least one project')
@@ -68,9 +69,9 @@ export const newKey = z
         description: 'Projects of the account that the key reaches. Omit it for all of them',
         uniqueItems: true,
       }),
-    expiresAt: moment.optional().meta({
-      description: 'Expiry of the key, within 100 years. Omit it for a key that never expires',
-    }),
+    expiresAt: moment
+      .optional()
+      .describe('Expiry of the key, within 100 years. Omit it for a key that never expires'),
   })
   .meta({ id: 'NewKey', description: 'Key to create' });
 
@@ -88,47 +89,43 @@ export const rotation = z
         maximum: grace.max,
         default: DEFAULT_GRACE_SECONDS,
       })
-      .meta({ description: 'How long the old key keeps working, in seconds' }),
+      .describe('How long the old key keeps working, in seconds'),
   })
   .meta({ id: 'KeyRotation', description: 'Rotation of a key' });
 
 /** A crash can lose the counts of the last seconds. */
 const deprecatedUse = z
   .object({
-    operationId: z.string().meta({ description: 'The deprecated operation' }),
-    count: int64().meta({ description: 'Number of calls with this key' }),
-    lastUsedAt: time().meta({ description: 'Time of the last call' }),
+    operationId: z.string().describe('The deprecated operation'),
+    count: int64().describe('Number of calls with this key'),
+    lastUsedAt: time().describe('Time of the last call'),
   })
   .meta({ id: 'DeprecatedUse', description: 'Calls of a deprecated operation' });
 
 const shown = {
-  id: z.string().meta({ description: 'ID of the key' }),
-  prefix: z
-    .nullable(z.string())
-    .meta({ description: 'First characters of the token; null for `API_KEY`' }),
+  id: z.string().describe('ID of the key'),
+  prefix: z.nullable(z.string()).describe('First characters of the token; null for `API_KEY`'),
   name,
-  scopes: z.array(scope).meta({ description: 'Permissions of the key' }),
+  scopes: z.array(scope).describe('Permissions of the key'),
   accountId: z
     .nullable(accountId)
-    .meta({ description: 'Account of the key; null if it belongs to the installation' }),
+    .describe('Account of the key; null if it belongs to the installation'),
   projectIds: z
     .nullable(z.array(projectId))
-    .meta({ description: 'Projects that the key reaches; null for all' }),
+    .describe('Projects that the key reaches; null for all'),
   status,
-  createdAt: time().meta({ description: 'When the key was created' }),
-  expiresAt: z.nullable(time()).meta({ description: 'When the key expires; null if never' }),
-  revokedAt: z
-    .nullable(time())
-    .meta({ description: 'When the key was revoked; null if it was not' }),
+  createdAt: time().describe('When the key was created'),
+  expiresAt: z.nullable(time()).describe('When the key expires; null if never'),
+  revokedAt: z.nullable(time()).describe('When the key was revoked; null if it was not'),
   lastUsedAt: z
     .nullable(time())
-    .meta({ description: 'When the key was last used, up to a minute behind; null if never' }),
+    .describe('When the key was last used, up to a minute behind; null if never'),
   successorId: z
     .nullable(z.string())
-    .meta({ description: 'ID of the key that replaces it; null if not rotated' }),
+    .describe('ID of the key that replaces it; null if not rotated'),
   deprecatedUses: z
     .array(deprecatedUse)
-    .meta({ description: 'Calls of deprecated operations, in alphabetical order' }),
+    .describe('Calls of deprecated operations, in alphabetical order'),
 };
 
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
@@ -145,9 +142,9 @@ export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldes
 export const mintedKey = z
   .object({
     ...shown,
-    key: z.nullable(z.string()).meta({
-      description: 'The token, shown only once; null if the response is replayed',
-    }),
+    key: z
+      .nullable(z.string())
+      .describe('The token, shown only once; null if the response is replayed'),
   })
   .meta({ id: 'MintedKey', description: 'New API key with its token' });
 

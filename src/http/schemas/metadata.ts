@@ -22,7 +22,7 @@ const onWire = {
 /** In requests that set all of it. */
 export const newMetadata = recordOf(value)
   .register(wireTypes, onWire)
-  .meta({ description: `${words}. Events and webhooks repeat it` });
+  .describe(`${words}. Events and webhooks repeat it`);
 
 /** In requests that change some keys. */
 export const metadataChange = recordOf(z.nullable(value))
@@ -30,17 +30,15 @@ export const metadataChange = recordOf(z.nullable(value))
     ...onWire,
     additionalProperties: { ...valueOnWire, type: ['string', 'null'] },
   })
-  .meta({ description: 'Keys to set; null removes a key, and other keys stay' });
+  .describe('Keys to set; null removes a key, and other keys stay');
 
 /** As a query parameter: `metadata[customer]=42`. */
 export const metadataFilter = recordOf(value)
   .register(wireTypes, onWire)
-  .meta({ description: 'Filter by metadata: each key must have this value' });
+  .describe('Filter by metadata: each key must have this value');
 
 /** In responses. */
-export const metadata = z
-  .record(z.string(), z.string())
-  .meta({ description: 'Your own data, as you set it' });
+export const metadata = z.record(z.string(), z.string()).describe('Your own data, as you set it');
 
 /** Checks the keys first: `z.record` leaves out a key called `__proto__` without an error. */
 function recordOf<Value extends z.ZodType>(valueType: Value) {

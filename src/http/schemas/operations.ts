@@ -10,8 +10,8 @@ import { event } from './events.ts';
 import { projectId } from './projects.ts';
 
 const count = () => wholeNumber({ min: 0, max: 2_147_483_647 });
-const hostname = z.string().meta({ description: 'DNS form: A-labels, lower case' });
-const domainId = uuid().meta({ description: 'ID of the domain' });
+const hostname = z.string().describe('DNS form: A-labels, lower case');
+const domainId = uuid().describe('ID of the domain');
 const listed = { id: domainId, hostname, projectId };
 
 /** Built by src/core/operations/operator-tasks.ts. */
@@ -57,13 +57,13 @@ const queueName = explainedEnum('QueueName', 'Name of a queue, and what one job 
 
 /** Retried at growing intervals until it succeeds. */
 const quarantinedJob = z.object({
-  queue: z.string().meta({ description: 'Its queue, or the sweep that skips the domain' }),
-  domainId: z.nullable(domainId).meta({ description: 'Null if the job is not about a domain' }),
+  queue: z.string().describe('Its queue, or the sweep that skips the domain'),
+  domainId: z.nullable(domainId).describe('Null if the job is not about a domain'),
   hostname: z.nullable(hostname),
   reason: sentence('The last error'),
-  times: count().meta({ description: 'How often it was quarantined; each time lasts longer' }),
+  times: count().describe('How often it was quarantined; each time lasts longer'),
   since: time(),
-  until: time().meta({ description: 'Time of the next retry' }),
+  until: time().describe('Time of the next retry'),
 });
 
 /** By this installation's own count (src/core/certificates/budget.ts). */
@@ -74,18 +74,18 @@ const budget = z
       limit: sentence('The rate limit'),
       left: count(),
       of: count(),
-      fullAt: time().meta({ description: 'When the full limit is available again' }),
+      fullAt: time().describe('When the full limit is available again'),
     }),
   )
-  .meta({ description: 'Limits closest to exhaustion' });
+  .describe('Limits closest to exhaustion');
 
 /** Every list has a maximum length. */
 export const operationsOverview = z
   .object({
-    at: time().meta({ description: 'When this was read; at most a few seconds ago' }),
-    attention: z.array(attention).meta({
-      description: 'Problems to solve, most urgent first; empty if none are known',
-    }),
+    at: time().describe('When this was read; at most a few seconds ago'),
+    attention: z
+      .array(attention)
+      .describe('Problems to solve, most urgent first; empty if none are known'),
     domains: z
       .object({
         pending: count(),
@@ -94,22 +94,20 @@ export const operationsOverview = z
         drifted: count(),
         failed: count(),
       })
-      .meta({ description: 'Attached domains by status' }),
+      .describe('Attached domains by status'),
     waiting: z
       .array(
         z.object({
           ...listed,
           status: domainStatus,
-          since: time().meta({
-            description: 'Since when the domain is waiting for its DNS or certificate',
-          }),
+          since: time().describe('Since when the domain is waiting for its DNS or certificate'),
           nextCheckAt: z.nullable(time()),
         }),
       )
-      .meta({ description: 'The ten domains that have waited longest' }),
+      .describe('The ten domains that have waited longest'),
     overdue: z
       .array(z.object({ queue: queueName, seconds: count() }))
-      .meta({ description: 'Delay of the most overdue job, in seconds; 0 if none is overdue' }),
+      .describe('Delay of the most overdue job, in seconds; 0 if none is overdue'),
     queues: z
       .nullable(
         z.array(
@@ -119,21 +117,21 @@ export const operationsOverview = z
             delayed: count(),
             active: count(),
             failed: count(),
-            isPaused: z.boolean().meta({
-              description: 'Whether the queue is paused; its jobs run only after it is resumed',
-            }),
+            isPaused: z
+              .boolean()
+              .describe('Whether the queue is paused; its jobs run only after it is resumed'),
           }),
         ),
       )
-      .meta({ description: 'Jobs by state; null if Redis does not answer' }),
+      .describe('Jobs by state; null if Redis does not answer'),
     escalations: z.array(z.object({ cause: escalationCause, open: count() })),
     quarantined: z.object({
       total: count(),
-      newest: z.array(quarantinedJob).meta({ description: 'The newest, at most twenty' }),
+      newest: z.array(quarantinedJob).describe('The newest, at most twenty'),
     }),
     findings: z
       .array(z.object({ code: findingCode, severity, actor, domains: count() }))
-      .meta({ description: 'Number of domains per finding, most frequent first' }),
+      .describe('Number of domains per finding, most frequent first'),
     dnsOperators: z
       .array(
         z.object({
@@ -141,10 +139,10 @@ export const operationsOverview = z
             'The registrable domain of the name servers; “our resolvers” if those failed',
           ),
           domains: count(),
-          hostnames: z.array(hostname).meta({ description: 'Three of the affected domains' }),
+          hostnames: z.array(hostname).describe('Three of the affected domains'),
         }),
       )
-      .meta({ description: 'DNS operators whose name servers last gave no usable answer' }),
+      .describe('DNS operators whose name servers last gave no usable answer'),
     certificates: z.object({
       byDaysLeft: z.array(
         z.object({
@@ -160,28 +158,26 @@ export const operationsOverview = z
       ),
       soonest: z
         .array(z.object({ ...listed, endsAt: time() }))
-        .meta({ description: 'The ten served domains whose certificates expire first' }),
+        .describe('The ten served domains whose certificates expire first'),
     }),
     activity: z
       .object({
-        since: time().meta({ description: 'Start of the counts' }),
+        since: time().describe('Start of the counts'),
         hours: z.array(
           z.object({
-            at: time().meta({ description: 'Start of the hour' }),
+            at: time().describe('Start of the hour'),
             counts: z.array(z.object({ type: z.string(), count: count() })),
           }),
         ),
       })
-      .meta({ description: 'Events of the last 24 hours; hours without events are omitted' }),
+      .describe('Events of the last 24 hours; hours without events are omitted'),
     repairs: z
       .array(z.object({ kind: z.string(), count: int64(), lastAt: time() }))
-      .meta({ description: 'Repairs by the reconciler since installation' }),
+      .describe('Repairs by the reconciler since installation'),
     turns: z
       .array(z.object({ name: z.string(), takenAt: time() }))
-      .meta({ description: 'Last run of each periodic task' }),
-    authorityBudget: budget.meta({
-      description: 'Remaining capacity at the certificate authority',
-    }),
+      .describe('Last run of each periodic task'),
+    authorityBudget: budget.describe('Remaining capacity at the certificate authority'),
   })
   .meta({
     id: 'OperationsOverview',
@@ -193,9 +189,9 @@ export const domainSearch = z.strictObject({
     description: 'The host name or part of it, in any script',
     example: 'docs.example',
   }),
-  limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
-    description: 'Maximum number of domains returned',
-  }),
+  limit: queryInteger({ min: 1, max: 100, default: 20 }).describe(
+    'Maximum number of domains returned',
+  ),
 });
 
 export const foundDomains = z
@@ -204,10 +200,10 @@ export const foundDomains = z
       .object({
         id: domainId,
         hostname,
-        unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
+        unicodeHostname: z.string().describe('Display form: Unicode'),
         project: z.object({ id: projectId, name: z.string() }),
         status: domainStatus,
-        removedAt: z.nullable(time()).meta({ description: 'Null while the domain is attached' }),
+        removedAt: z.nullable(time()).describe('Null while the domain is attached'),
       })
       .meta({ id: 'FoundDomain', description: 'A domain of any project' }),
   )
@@ -227,21 +223,19 @@ const workplace = z.enum(workplaces).meta({
 const work = z
   .object({
     queue: workplace,
-    isSweep: z.boolean().meta({ description: 'Whether this is a sweep, without a job per domain' }),
-    dueAt: z
-      .nullable(time())
-      .meta({ description: 'Due time in the database; null if nothing is due' }),
+    isSweep: z.boolean().describe('Whether this is a sweep, without a job per domain'),
+    dueAt: z.nullable(time()).describe('Due time in the database; null if nothing is due'),
     job: z
       .nullable(
         z.object({
           state: z.enum(['active', 'waiting', 'delayed', 'completed', 'failed', 'unknown']),
           attempts: count(),
-          runAt: z.nullable(time()).meta({ description: 'Planned start of the job' }),
+          runAt: z.nullable(time()).describe('Planned start of the job'),
           failedReason: z.nullable(z.string()),
-          log: z.array(z.string()).meta({ description: 'Its last attempts, newest first' }),
+          log: z.array(z.string()).describe('Its last attempts, newest first'),
         }),
       )
-      .meta({ description: 'Null if there is no job or Redis does not answer' }),
+      .describe('Null if there is no job or Redis does not answer'),
     quarantined: z.nullable(
       z.object({ reason: z.string(), times: count(), since: time(), until: time() }),
     ),
@@ -253,12 +247,12 @@ export const watchedDomain = z
   .object({
     id: domainId,
     project: z.object({ id: projectId, name: z.string() }),
-    removedAt: z.nullable(time()).meta({ description: 'Null while the domain is attached' }),
+    removedAt: z.nullable(time()).describe('Null while the domain is attached'),
     domain,
-    escalation: z.nullable(projectEscalation).meta({ description: 'The open escalation' }),
+    escalation: z.nullable(projectEscalation).describe('The open escalation'),
     queueAnswers: z.boolean(),
     work: z.array(work),
-    timeline: z.array(event).meta({ description: 'The latest 200 events, newest first' }),
+    timeline: z.array(event).describe('The latest 200 events, newest first'),
   })
   .meta({ id: 'WatchedDomain', description: 'Everything known about a domain' });
 
@@ -266,7 +260,7 @@ export const runRequest = z
   .strictObject({ queue: workplace })
   .meta({ id: 'RunRequest', description: 'Work to run now' });
 
-const setting = z.string().meta({ description: 'The variable' });
+const setting = z.string().describe('The variable');
 
 export const fleetProcess = z
   .object({
@@ -277,23 +271,23 @@ export const fleetProcess = z
       worker: 'Checks domains and obtains certificates',
       edge: "Serves customers' domains",
     }),
-    host: z.string().meta({ description: 'Name of its machine or container' }),
-    pid: wholeNumber({ min: 1, max: 2_147_483_647 }).meta({ description: 'Process ID there' }),
-    version: z.string().meta({ description: 'With the commit, if it is known: `0.2.0+1a2b3c4`' }),
+    host: z.string().describe('Name of its machine or container'),
+    pid: wholeNumber({ min: 1, max: 2_147_483_647 }).describe('Process ID there'),
+    version: z.string().describe('With the commit, if it is known: `0.2.0+1a2b3c4`'),
     state: explainedEnum('ProcessState', 'State of a process', {
       running: 'It reported within the last 30 seconds',
       gone: 'It ended without saying so, or cannot reach the database',
       refused: 'It did not start, because its configuration differs',
     }),
     startedAt: time(),
-    seenAt: time().meta({ description: 'Time of its last report' }),
+    seenAt: time().describe('Time of its last report'),
     problem: z.nullable(sentence('Why it was refused, or what is wrong while it runs')),
     differs: z
       .array(z.object({ setting, value: z.string(), current: z.string() }))
-      .meta({ description: 'Settings in which it differs from the installation' }),
+      .describe('Settings in which it differs from the installation'),
     settings: z
       .array(z.object({ setting, value: z.string() }))
-      .meta({ description: 'What processes must set alike, without secrets' }),
+      .describe('What processes must set alike, without secrets'),
   })
   .meta({ id: 'Process', description: 'A process of the installation' });
 

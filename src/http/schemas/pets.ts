@@ -8,8 +8,8 @@ const petStatus = z
   .enum(['available', 'pending', 'sold'])
   .meta({ id: 'PetStatus', description: 'Availability of the pet' });
 
-const categoryId = int64().meta({ description: "ID of the pet's category" });
-const name = text({ max: 255 }).meta({ description: "The pet's name" });
+const categoryId = int64().describe("ID of the pet's category");
+const name = text({ max: 255 }).describe("The pet's name");
 
 /** The interface defines no default status. */
 export const newPet = z
@@ -19,7 +19,7 @@ export const newPet = z
 /** Both IDs are int64, and bigint in the code. */
 export const pet = z
   .object({
-    id: int64().meta({ description: 'Unique ID, assigned at creation' }),
+    id: int64().describe('Unique ID, assigned at creation'),
     name,
     categoryId,
     status: petStatus,
@@ -31,7 +31,7 @@ export const petList = z.array(pet).meta({ id: 'Pets', description: 'Pets ordere
 /** `cursor` becomes the ID that the page starts after. */
 export const listQuery = z.strictObject({
   limit: limitOf('pets', 20),
-  status: petStatus.optional().meta({ description: 'Filter by availability' }),
+  status: petStatus.optional().describe('Filter by availability'),
   cursor: cursorOf(idOfCursor),
 });
 

@@ -9,13 +9,13 @@ import { explainedEnum, sentence } from './common.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
 /** The handler checks an ID in a path. */
-export const projectId = uuid().meta({ description: 'ID of the project' });
-const name = nameText({ max: 255 }).meta({ description: 'Display name of the project' });
+export const projectId = uuid().describe('ID of the project');
+const name = nameText({ max: 255 }).describe('Display name of the project');
 
 const slug = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
-  .meta({ description: 'Name of the project in URLs, unique in its account' });
+  .describe('Name of the project in URLs, unique in its account');
 
 const plan = z
   .enum(plans)
@@ -34,7 +34,7 @@ const upstream = z
     'must be a full http or https URL, such as https://app.internal.example, without user name, query or fragment',
   )
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
-  .meta({ description: 'Where the edge proxies requests to: an http or https URL' });
+  .describe('Where the edge proxies requests to: an http or https URL');
 
 /** About twenty CAs. A body has at most 64 KiB, and JSON doubles line breaks. */
 const CA_MAX = 32_768;
@@ -51,7 +51,7 @@ const upstreamCa = z
     return z.NEVER;
   })
   .register(wireTypes, { type: 'string', maxLength: CA_MAX })
-  .meta({ description: caWords });
+  .describe(caWords);
 
 export const newProject = z
   .strictObject({
@@ -59,10 +59,11 @@ export const newProject = z
     slug,
     plan: plan.default('free'),
     metadata: newMetadata.default({}),
-    accountId: givenId().optional().meta({
-      description:
+    accountId: givenId()
+      .optional()
+      .describe(
         'Account that gets the project. Omit it for the account that you act for, or the default one',
-    }),
+      ),
   })
   .meta({ id: 'NewProject', description: 'Project to create' });
 
@@ -72,7 +73,7 @@ export const projectQuery = z.strictObject({
     .string()
     .max(2_048, 'is too long')
     .optional()
-    .meta({ description: 'Only return projects with this host name attached, in any spelling' }),
+    .describe('Only return projects with this host name attached, in any spelling'),
   metadata: metadataFilter.optional(),
 });
 
@@ -83,16 +84,17 @@ export const projectRemoval = z.strictObject({
   domains: z
     .enum(['remove'], { error: 'must be remove' })
     .optional()
-    .meta({ description: 'Use `remove` to also remove live and drifted domains' }),
+    .describe('Use `remove` to also remove live and drifted domains'),
 });
 
 /** An empty object changes nothing. */
 export const projectChange = z
   .strictObject({
-    accountId: givenId().optional().meta({
-      description:
+    accountId: givenId()
+      .optional()
+      .describe(
         'Account to move the project to, with everything that it has; for keys of the installation',
-    }),
+      ),
     name: name.optional(),
     plan: plan.optional(),
     metadata: metadataChange.optional(),
@@ -109,13 +111,14 @@ export const newDeploy = z
 
 const currentDeploy = z
   .object({
-    id: uuid().meta({ description: 'ID of the deploy' }),
+    id: uuid().describe('ID of the deploy'),
     upstream,
-    at: time().meta({ description: 'When the deploy was reported' }),
-    upstreamCa: z.nullable(z.array(z.string())).meta({
-      description:
+    at: time().describe('When the deploy was reported'),
+    upstreamCa: z
+      .nullable(z.array(z.string()))
+      .describe(
         'SHA-256 fingerprints of the CA certificates that verify the upstream; null if the public CAs are used',
-    }),
+      ),
   })
   .meta({ id: 'CurrentDeploy', description: 'The deploy that serves visitors' });
 
@@ -126,12 +129,10 @@ export const project = z
     name,
     slug,
     plan,
-    deployedAt: z
-      .nullable(time())
-      .meta({ description: 'Time of the last successful deploy; null if none' }),
-    deploy: z.nullable(currentDeploy).meta({
-      description: 'The deploy that serves visitors: the newest that succeeded; null if none',
-    }),
+    deployedAt: z.nullable(time()).describe('Time of the last successful deploy; null if none'),
+    deploy: z
+      .nullable(currentDeploy)
+      .describe('The deploy that serves visitors: the newest that succeeded; null if none'),
     metadata,
     createdAt: time(),
   })
@@ -141,14 +142,12 @@ export const projectList = z.array(project);
 
 export const deploy = z
   .object({
-    id: uuid().meta({ description: 'ID of the deploy' }),
+    id: uuid().describe('ID of the deploy'),
     projectId,
     status: deployStatus,
     upstream,
-    upstreamCa: z
-      .nullable(z.string())
-      .meta({ description: `${caWords}; null if the public CAs are used` }),
-    createdAt: time().meta({ description: 'When the deploy was reported' }),
+    upstreamCa: z.nullable(z.string()).describe(`${caWords}; null if the public CAs are used`),
+    createdAt: time().describe('When the deploy was reported'),
   })
   .meta({ id: 'Deploy', description: 'Deploy of a project' });
 
@@ -168,7 +167,7 @@ const upstreamWarning = z
 /** Only the response to its report has warnings: they are about the DNS of that moment. */
 export const reportedDeploy = deploy
   .extend({
-    warnings: z.array(upstreamWarning).meta({ description: 'Likely problems; usually empty' }),
+    warnings: z.array(upstreamWarning).describe('Likely problems; usually empty'),
   })
   .meta({ id: 'ReportedDeploy', description: 'Deploy as it was stored' });
 
@@ -176,13 +175,13 @@ export const reportedDeploy = deploy
 export const signingSecret = z
   .object({
     projectId,
-    secret: z.nullable(z.string()).meta({
-      description: 'The signing secret: `sigsec_` and base64; null if the response is replayed',
-    }),
-    rotatedAt: z.nullable(time()).meta({ description: 'When it was last rotated; null if never' }),
-    oldSecretEndsAt: z.nullable(time()).meta({
-      description: 'Until when the previous secret also signs; null if there is none',
-    }),
+    secret: z
+      .nullable(z.string())
+      .describe('The signing secret: `sigsec_` and base64; null if the response is replayed'),
+    rotatedAt: z.nullable(time()).describe('When it was last rotated; null if never'),
+    oldSecretEndsAt: z
+      .nullable(time())
+      .describe('Until when the previous secret also signs; null if there is none'),
   })
   .meta({
     id: 'SigningSecret',

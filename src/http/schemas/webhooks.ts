@@ -40,17 +40,16 @@ const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed or
 /** src/net/destination.ts checks the address when the URL is stored and before each attempt. */
 const url = text({ max: 2_048 })
   .register(wireTypes, { type: 'string', format: 'uri', minLength: 1, maxLength: 2_048 })
-  .meta({
-    description:
-      'Where events are sent: an https URL on a public address, without credentials or fragment',
-  });
+  .describe(
+    'Where events are sent: an https URL on a public address, without credentials or fragment',
+  );
 
 const events = z
   .array(eventType, { error: inTheseWords('must be a list') })
   .refine((list) => new Set(list).size === list.length, 'must not name a type twice')
   .meta({ description: 'Event types to send; empty for all', uniqueItems: true });
 
-const enabled = z.boolean().meta({ description: 'Whether events are sent' });
+const enabled = z.boolean().describe('Whether events are sent');
 
 /** Without `events`, all types are sent. */
 export const newWebhook = z
@@ -66,8 +65,8 @@ export const webhookChange = z
   })
   .meta({ id: 'WebhookChange', description: 'Fields to change; omitted fields keep their values' });
 
-const after = int64().meta({ description: 'Send the events after this number' });
-const oneEvent = int64().meta({ description: 'Send only this event, regardless of its type' });
+const after = int64().describe('Send the events after this number');
+const oneEvent = int64().describe('Send only this event, regardless of its type');
 
 export const replay = z
   .strictObject({ after: after.optional(), event: oneEvent.optional() })
@@ -84,19 +83,17 @@ export const operatorReplay = z
   });
 
 const shown = {
-  id: uuid().meta({ description: 'ID of the webhook' }),
-  projectId: z
-    .nullable(uuid())
-    .meta({ description: 'Project whose events are sent; null for all projects' }),
-  url: z.string().meta({ description: 'Where events are sent' }),
-  events: z.array(eventType).meta({ description: 'Event types that are sent; empty for all' }),
+  id: uuid().describe('ID of the webhook'),
+  projectId: z.nullable(uuid()).describe('Project whose events are sent; null for all projects'),
+  url: z.string().describe('Where events are sent'),
+  events: z.array(eventType).describe('Event types that are sent; empty for all'),
   enabled,
-  disabledAt: z.nullable(time()).meta({ description: 'When the webhook was disabled' }),
+  disabledAt: z.nullable(time()).describe('When the webhook was disabled'),
   disabledReason: z.nullable(disabledReason),
   oldSecretEndsAt: z
     .nullable(time())
-    .meta({ description: 'Until when the previous secret also signs; null if there is none' }),
-  createdAt: time().meta({ description: 'When the webhook was created' }),
+    .describe('Until when the previous secret also signs; null if there is none'),
+  createdAt: time().describe('When the webhook was created'),
 };
 
 export const webhook = z
@@ -110,55 +107,56 @@ export const webhooksQuery = pageQuery('webhooks');
 export const webhookWithSecret = z
   .object({
     ...shown,
-    secret: z.nullable(z.string()).meta({
-      description: 'The signing secret, shown only once; null if the response is replayed',
-    }),
+    secret: z
+      .nullable(z.string())
+      .describe('The signing secret, shown only once; null if the response is replayed'),
   })
   .meta({ id: 'WebhookWithSecret', description: 'Webhook with its new secret' });
 
 /** `queued` includes deliveries that were already queued. */
 export const replayed = z
   .object({
-    queued: wholeNumber({ min: 0, max: 1_000 }).meta({ description: 'Number of events to send' }),
-    lastEvent: z.nullable(int64()).meta({
-      description:
+    queued: wholeNumber({ min: 0, max: 1_000 }).describe('Number of events to send'),
+    lastEvent: z
+      .nullable(int64())
+      .describe(
         'Number of the last queued event; if 1000 were queued, continue with `after` set to it',
-    }),
+      ),
   })
   .meta({ id: 'Replayed', description: 'Result of a replay' });
 
 /** `delivered` and `failed` are final. */
 const delivery = z
   .object({
-    id: uuid().meta({ description: 'ID of the delivery' }),
-    messageId: z.string().meta({ description: 'The `webhook-id` header of the message' }),
+    id: uuid().describe('ID of the delivery'),
+    messageId: z.string().describe('The `webhook-id` header of the message'),
     projectId,
-    event: int64().meta({ description: 'Number of the event' }),
-    type: z.string().meta({ description: 'Type of the event' }),
+    event: int64().describe('Number of the event'),
+    type: z.string().describe('Type of the event'),
     status: z
       .enum(deliveryStatuses)
       .meta({ id: 'DeliveryStatus', description: 'Status of a delivery' }),
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Attempts so far' }),
+    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe('Attempts so far'),
     createdAt: time(),
     lastAttemptAt: z.nullable(time()),
     lastStatus: z
       .nullable(wholeNumber({ min: 100, max: 599 }))
-      .meta({ description: 'HTTP status of the last answer; null if none came' }),
+      .describe('HTTP status of the last answer; null if none came'),
     lastError: z.nullable(problem),
-    nextAttemptAt: z.nullable(time()).meta({ description: 'Null once delivered or failed' }),
+    nextAttemptAt: z.nullable(time()).describe('Null once delivered or failed'),
   })
   .meta({ id: 'Delivery', description: 'Delivery of one event to one webhook' });
 
 /** The error is a DeliveryProblem. */
 export const webhookTest = z
   .object({
-    messageId: z.string().meta({ description: 'The `webhook-id` of the message' }),
-    delivered: z.boolean().meta({ description: 'Whether the receiver answered with 2xx' }),
-    status: z.nullable(wholeNumber({ min: 100, max: 599 })).meta({
-      description: "HTTP status of the receiver's answer; null without an answer",
-    }),
+    messageId: z.string().describe('The `webhook-id` of the message'),
+    delivered: z.boolean().describe('Whether the receiver answered with 2xx'),
+    status: z
+      .nullable(wholeNumber({ min: 100, max: 599 }))
+      .describe("HTTP status of the receiver's answer; null without an answer"),
     error: z.nullable(problem),
-    at: time().meta({ description: 'When the message was sent' }),
+    at: time().describe('When the message was sent'),
   })
   .meta({ id: 'WebhookTest', description: 'Result of a test message' });
 
