@@ -1,7 +1,12 @@
 /** A test route without the texts that the OpenAPI document requires. */
 
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
-import type { ApiRequest, Method, Route } from '../../src/http/pipeline/route.ts';
+import {
+  type ApiRequest,
+  type Method,
+  type Route,
+  success,
+} from '../../src/http/pipeline/route.ts';
 
 type PlainRoute = Partial<Omit<Route, 'prepare'>> & {
   readonly method?: Method;
@@ -24,7 +29,7 @@ export function plainRoute({ handle = async () => ({ status: 200 }), ...rest }: 
     tag: 'Pets',
     summary: OF_A_TEST,
     stability: 'experimental',
-    success: { status: 200, description: 'Done' },
+    success: success(200, 'Done'),
     query: undefined,
     body: undefined,
     prepare: (request) => ({ ok: true, preload: async () => {}, run: () => handle(request) }),

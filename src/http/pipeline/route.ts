@@ -50,22 +50,24 @@ export type ApiRequest<
 /** stable: fixed until `/v2`; beta: changes are announced; experimental: changes at any time. */
 export type Stability = 'stable' | 'beta' | 'experimental';
 
-export type Success = {
-  readonly status: 200 | 201 | 202 | 204;
-  readonly description: string;
-  /** Missing: no body, or the body has a `mediaType`. */
-  readonly schema?: z.ZodType;
-  readonly mediaType?:
-    | 'text/html'
-    | 'text/css'
-    | 'text/javascript'
-    | 'text/event-stream'
-    | 'text/plain';
-  /** test/http/openapi/document.test.ts checks it against the schema. */
-  readonly example?: unknown;
-  /** Descriptions by header name. */
-  readonly headers?: Readonly<Record<string, string>>;
-};
+type TextBody = 'text/html' | 'text/css' | 'text/javascript' | 'text/event-stream' | 'text/plain';
+
+/**
+ * `content`: the schema of a JSON body, or the type of a text; missing: no body. Checked against it:
+ * `example` (test/http/openapi/document.test.ts). `headers`: descriptions by name.
+ */
+export function success(
+  status: 200 | 201 | 202 | 204,
+  description: string,
+  content?: z.ZodType | TextBody,
+  example?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) {
+  const [schema, mediaType] = typeof content === 'string' ? [undefined, content] : [content];
+  return { status, description, schema, mediaType, example, headers } as const;
+}
+
+export type Success = ReturnType<typeof success>;
 
 /** The documentation of an operation, and options for the pipeline. */
 type RouteDocs = {
@@ -152,9 +154,8 @@ type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${i
 type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>>;
 
 type Declaration<Path extends string, Body, Query, Preloaded> = RouteDocs & {
-  readonly method: Method;
-  /** A parameter missing in `params` (validate.ts) is a type error. */
-  readonly path: ParamNames<Path> extends ParamName ? Path : never;
+  /** `GET /v1/pets/:petId`. A parameter missing in `params` (validate.ts) is a type error. */
+  readonly at: ParamNames<Path> extends ParamName ? `${Method} ${Path}` : never;
   readonly scope: NeededScope;
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
@@ -178,13 +179,16 @@ export function route<
   Query = undefined,
   Preloaded = undefined,
 >(declared: Declaration<Path, Body, Query, Preloaded>): Route {
-  const { handle, preload, query, body, ...rest } = declared;
+  const { at, handle, preload, query, body, ...rest } = declared;
+  const [method, path] = at.split(' ') as [Method, Path]; // a path has no space
   // Without a schema, Query or Body is inferred as undefined and never read.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
   const unknownWords = wordsForUnknown(query);
   return {
     ...rest,
+    method,
+    path,
     query,
     body,
     prepare(request) {

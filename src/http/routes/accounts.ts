@@ -11,7 +11,7 @@ import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import {
   account,
   accountChange,
@@ -49,20 +49,14 @@ const accountPath = '/v1/accounts/:accountId';
 function listAccounts(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: accountsPath,
+    at: `GET ${accountsPath}`,
     scope: 'domains:read',
     operationId: 'listAccounts',
     summary: 'List accounts',
     description:
       "Lists accounts in pages, oldest first, including closed ones. With an account's key, only this account.",
     query: accountsQuery,
-    success: {
-      status: 200,
-      description: 'A page of accounts',
-      schema: accountList,
-      example: [docsDefaultAccount, docsAccount],
-    },
+    success: success(200, 'A page of accounts', accountList, [docsDefaultAccount, docsAccount]),
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const page = await service.accounts.list(access, { after: cursor, limit });
       return pageAnswer(page, (one) => accountView(service, one));
@@ -74,8 +68,7 @@ function createAccount(service: Service): Route {
   const { accounts, now } = service;
   return route({
     ...inCommon,
-    method: 'POST',
-    path: accountsPath,
+    at: `POST ${accountsPath}`,
     scope: 'admin',
     operationId: 'createAccount',
     summary: 'Create an account',
@@ -83,13 +76,9 @@ function createAccount(service: Service): Route {
       'An account is a customer of your platform. Its keys reach only its own projects. To act for it with your own key, send `Signpost-Account: <id>`.',
     body: newAccount,
     bodyExample: { name: docsAccount.name },
-    success: {
-      status: 201,
-      description: 'The account was created',
-      schema: account,
-      example: docsAccount,
-      headers: { location: 'Path of the account' },
-    },
+    success: success(201, 'The account was created', account, docsAccount, {
+      location: 'Path of the account',
+    }),
     handle: async ({ access, body }) => {
       const created = await accounts.create(asInstallation(access), body, now());
       const headers = { location: `${accountsPath}/${created.id}` };
@@ -101,12 +90,11 @@ function createAccount(service: Service): Route {
 function getAccount(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: accountPath,
+    at: `GET ${accountPath}`,
     scope: 'domains:read',
     operationId: 'getAccount',
     summary: 'Get one account',
-    success: { status: 200, description: 'The account', schema: account, example: docsAccount },
+    success: success(200, 'The account', account, docsAccount),
     refusals: ['account_not_found'],
     handle: async ({ access, params }) =>
       shown(service, await findAccount(service, access, params.accountId)),
@@ -117,17 +105,11 @@ function getAccount(service: Service): Route {
 function getUsage(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: `${accountPath}/usage`,
+    at: `GET ${accountPath}/usage`,
     scope: 'domains:read',
     operationId: 'getAccountUsage',
     summary: 'Show what an account uses',
-    success: {
-      status: 200,
-      description: 'The usage of each limit',
-      schema: accountUsage,
-      example: docsUsage,
-    },
+    success: success(200, 'The usage of each limit', accountUsage, docsUsage),
     refusals: ['key_restricted', 'account_not_found'],
     handle: async ({ access, params }) => {
       if (access.kind === 'account' && access.projectIds !== null) return refuse('key_restricted');
@@ -150,8 +132,7 @@ function getUsage(service: Service): Route {
 function updateAccount(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'PATCH',
-    path: accountPath,
+    at: `PATCH ${accountPath}`,
     scope: 'admin',
     operationId: 'updateAccount',
     summary: 'Change an account',
@@ -159,12 +140,7 @@ function updateAccount(service: Service): Route {
       'Changes the given fields, of a closed account too. A limit of null is the usual one again. An account that already has more than a new limit keeps it. Limits that each process counts change within 5 seconds.',
     body: accountChange,
     bodyExample: { limits: { domains: 5_000n } },
-    success: {
-      status: 200,
-      description: 'The changed account',
-      schema: account,
-      example: docsAccount,
-    },
+    success: success(200, 'The changed account', account, docsAccount),
     refusals: ['account_not_found'],
     handle: async ({ access, params: { accountId }, body }) => {
       if (!isUuid(accountId)) return refuse('account_not_found');
@@ -178,15 +154,14 @@ function updateAccount(service: Service): Route {
 function closeAccount(service: Service, { dropTraffic, forgetKey }: AfterAccountChange): Route {
   return route({
     ...inCommon,
-    method: 'DELETE',
-    path: accountPath,
+    at: `DELETE ${accountPath}`,
     scope: 'admin',
     operationId: 'closeAccount',
     summary: 'Close an account',
     description:
       'All processes refuse its keys within 5 seconds. An account with projects is only closed with `projects=delete`, which removes their domains, live ones too. A closed account stays readable, and cannot be opened again. If the request fails, repeat it.',
     query: accountClosing,
-    success: { status: 204, description: 'The account is closed' },
+    success: success(204, 'The account is closed'),
     refusals: ['account_not_found', 'default_account', 'account_has_projects'],
     handle: async ({ access, params: { accountId }, query: { projects }, requestId }) => {
       if (!isUuid(accountId)) return refuse('account_not_found');

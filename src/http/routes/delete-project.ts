@@ -2,7 +2,7 @@ import type { Access } from '../../core/access.ts';
 import type { ServedDomains } from '../../db/projects.ts';
 import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { projectRemoval } from '../schemas/projects.ts';
 import { forgetEpoch } from './after-commit.ts';
 import type { DropTraffic } from './domains.ts';
@@ -13,15 +13,14 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
   return route({
     tag: 'Projects',
     stability: 'stable',
-    method: 'DELETE',
-    path: '/v1/projects/:projectId',
+    at: 'DELETE /v1/projects/:projectId',
     scope: 'projects:write',
     operationId: 'deleteProject',
     summary: 'Delete a project',
     description:
       'Removes its domains, whose traffic stops at once, and ends their certificate orders, its webhooks and its signing secret. Its slug can be used again. A project with live or drifted domains is only deleted with `domains=remove`. Operators keep the history of its domains. If the request fails, repeat it.',
     query: projectRemoval,
-    success: { status: 204, description: 'The project does not exist anymore' },
+    success: success(204, 'The project does not exist anymore'),
     refusals: ['project_not_found', 'project_has_live_domains'],
     handle: async ({ access, params, query, requestId }) => {
       const found = await findProject(service, access, params.projectId);

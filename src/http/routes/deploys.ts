@@ -5,7 +5,7 @@ import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import {
   deploy,
   deployList,
@@ -27,8 +27,7 @@ const deploysPath = '/v1/projects/:projectId/deploys';
 function createDeploy(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: deploysPath,
+    at: `POST ${deploysPath}`,
     scope: 'projects:write',
     operationId: 'createDeploy',
     summary: 'Report a deploy',
@@ -36,13 +35,13 @@ function createDeploy(service: Service): Route {
       'An address that is not public is refused, unless the operator allows its network. If the name of `upstream` resolves to such an address, or to none, `warnings` say so. A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
     body: newDeploy,
     bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
-    success: {
-      status: 201,
-      description: 'The deploy was stored',
-      schema: reportedDeploy,
-      example: { ...docsDeploy, warnings: [] },
-      headers: { location: 'Path of the deploy' },
-    },
+    success: success(
+      201,
+      'The deploy was stored',
+      reportedDeploy,
+      { ...docsDeploy, warnings: [] },
+      { location: 'Path of the deploy' },
+    ),
     refusals: ['project_not_found'],
     preload: async ({ access, params, body }) => {
       const project = await findProject(service, access, params.projectId);
@@ -65,19 +64,13 @@ function createDeploy(service: Service): Route {
 function listDeploys(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: deploysPath,
+    at: `GET ${deploysPath}`,
     scope: 'domains:read',
     operationId: 'listDeploys',
     summary: "List a project's deploys",
     description: 'Lists deploys in pages, newest first, including failed ones.',
     query: deploysQuery,
-    success: {
-      status: 200,
-      description: 'A page of deploys',
-      schema: deployList,
-      example: [docsDeploy],
-    },
+    success: success(200, 'A page of deploys', deployList, [docsDeploy]),
     refusals: ['project_not_found'],
     handle: async ({ access, params, query: { limit, cursor = null } }) => {
       const project = await findProject(service, access, params.projectId);
@@ -91,12 +84,11 @@ function listDeploys(service: Service): Route {
 function getDeploy(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/projects/:projectId/deploys/:deployId',
+    at: 'GET /v1/projects/:projectId/deploys/:deployId',
     scope: 'domains:read',
     operationId: 'getDeploy',
     summary: 'Get one deploy',
-    success: { status: 200, description: 'The deploy', schema: deploy, example: docsDeploy },
+    success: success(200, 'The deploy', deploy, docsDeploy),
     refusals: ['project_not_found', 'deploy_not_found'],
     handle: async ({ access, params: { projectId, deployId } }) => {
       const project = await findProject(service, access, projectId);

@@ -14,7 +14,7 @@ import { createKeyedCount, type KeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
 import { refuseBusy } from '../limits/account-limits.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 import { docsReading } from '../schemas/examples.ts';
@@ -29,8 +29,7 @@ export function diagnosisRoute(service: Service): Route {
   const parts = { observer, authorities: caaAuthorities, allowPrivate };
   const underWay = createKeyedCount({ total: AT_ONCE_MAX, perKey: AT_ONCE_MAX });
   return route({
-    method: 'GET',
-    path: '/v1/diagnosis/:hostname',
+    at: 'GET /v1/diagnosis/:hostname',
     scope: 'domains:read',
     tag: 'Domains',
     stability: 'beta',
@@ -39,12 +38,7 @@ export function diagnosisRoute(service: Service): Route {
     description:
       'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds (up to 12 behind a proxy, or with `reach=true`), for HEAD requests too. Responses are not cacheable.',
     momentary: true,
-    success: {
-      status: 200,
-      description: 'Findings and the DNS answers behind them',
-      schema: diagnosis,
-      example: docsDiagnosis,
-    },
+    success: success(200, 'Findings and the DNS answers behind them', diagnosis, docsDiagnosis),
     refusals: [
       'invalid_hostname',
       'wildcard_unsupported',
@@ -115,20 +109,14 @@ export function hostnameRoute({ config }: Service): Route {
   return route({
     tag: 'Domains',
     stability: 'experimental',
-    method: 'GET',
-    path: '/v1/hostname',
+    at: 'GET /v1/hostname',
     scope: 'domains:read',
     operationId: 'readHostname',
     summary: 'Parse a host name',
     description:
       'Parses typed or pasted text and refuses it for the same reasons as adding a domain does. No lookups, no changes.',
     query: hostnameQuery,
-    success: {
-      status: 200,
-      description: 'The parsed host name',
-      schema: hostnameReading,
-      example: docsReading,
-    },
+    success: success(200, 'The parsed host name', hostnameReading, docsReading),
     refusals: ['invalid_hostname', 'wildcard_unsupported', 'platform_hostname', 'public_suffix'],
     handle: async ({ query }) => {
       const parsed = parseHostname(query.text, config.platform.domain);

@@ -10,7 +10,7 @@ import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { allDomainsQuery, domain, domainList, domainsQuery } from '../schemas/domains.ts';
 import { eventList, timelineQuery } from '../schemas/events.ts';
 import { docsDomain, docsEvents } from '../schemas/examples.ts';
@@ -29,19 +29,13 @@ const filterWords =
 function listDomains(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/projects/:projectId/domains',
+    at: 'GET /v1/projects/:projectId/domains',
     scope: 'domains:read',
     operationId: 'listDomains',
     summary: "List a project's domains",
     description: `Lists domains in pages, in the order in which they were added. ${filterWords}`,
     query: domainsQuery,
-    success: {
-      status: 200,
-      description: 'A page of domains',
-      schema: domainList,
-      example: [docsDomain],
-    },
+    success: success(200, 'A page of domains', domainList, [docsDomain]),
     refusals: ['project_not_found'],
     handle: async ({ access, params, query }) => {
       const project = await findProject(service, access, params.projectId);
@@ -54,19 +48,13 @@ function listDomains(service: Service): Route {
 function listAllDomains(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/domains',
+    at: 'GET /v1/domains',
     scope: 'domains:read',
     operationId: 'listAllDomains',
     summary: 'List domains of all projects',
     description: `Lists domains in pages, in the order in which they were added. Several projects can have the same host name; at most one of them has it verified. ${filterWords} With \`hostname\`, only domains with exactly this name.`,
     query: allDomainsQuery,
-    success: {
-      status: 200,
-      description: 'A page of domains',
-      schema: domainList,
-      example: [docsDomain],
-    },
+    success: success(200, 'A page of domains', domainList, [docsDomain]),
     handle: async ({ access, query: { hostname, ...query } }) => {
       const whole = { projectId: undefined, hostname };
       if (hostname === undefined) return list(service, access, query, whole);
@@ -81,13 +69,12 @@ function listAllDomains(service: Service): Route {
 function getDomainById(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/domains/:domainId',
+    at: 'GET /v1/domains/:domainId',
     scope: 'domains:read',
     operationId: 'getDomainById',
     summary: 'Get a domain by its ID',
     description: 'The same as by host name. A removed domain is not found.',
-    success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
+    success: success(200, 'The domain', domain, docsDomain),
     refusals: ['domain_not_found'],
     handle: async ({ access, params: { domainId } }) => {
       const found = isUuid(domainId) ? await service.domains.findById(access, domainId) : null;
@@ -113,20 +100,14 @@ async function list(
 function getTimeline(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/projects/:projectId/domains/:hostname/timeline',
+    at: 'GET /v1/projects/:projectId/domains/:hostname/timeline',
     scope: 'domains:read',
     operationId: 'getDomainTimeline',
     summary: "List a domain's events",
     description:
       'Lists events in pages, newest first. Removed domains keep their events, also if the host name is added again.',
     query: timelineQuery,
-    success: {
-      status: 200,
-      description: 'A page of events',
-      schema: eventList,
-      example: docsEvents,
-    },
+    success: success(200, 'A page of events', eventList, docsEvents),
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ access, params, query: { limit, cursor = null } }) =>
       withName(service, access, params, async (projectId, hostname) => {

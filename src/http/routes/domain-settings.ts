@@ -6,7 +6,7 @@ import { renderJson } from '../../net/json.ts';
 import type { Service } from '../../service/service.ts';
 import { type ErrorCode, type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import { entityTagOf, mayChange } from '../pipeline/render.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import {
   docsDomainSettings,
   docsHsts,
@@ -27,19 +27,13 @@ const settingsPath = '/v1/projects/:projectId/domain-settings';
 function getSettings(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: settingsPath,
+    at: `GET ${settingsPath}`,
     scope: 'domains:read',
     operationId: 'getDomainSettings',
     summary: "Get a project's domain settings",
     description:
       'The primary domain, whose name the deploy sees in every request, and the domains that redirect to another.',
-    success: {
-      status: 200,
-      description: 'Domain settings',
-      schema: domainSettings,
-      example: docsDomainSettings,
-    },
+    success: success(200, 'Domain settings', domainSettings, docsDomainSettings),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) => {
       const project = await findProject(service, access, params.projectId);
@@ -53,8 +47,7 @@ function getSettings(service: Service): Route {
 function putSettings(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'PUT',
-    path: settingsPath,
+    at: `PUT ${settingsPath}`,
     scope: 'domains:write',
     operationId: 'putDomainSettings',
     summary: "Replace a project's domain settings",
@@ -63,12 +56,7 @@ function putSettings(service: Service): Route {
     takesPreconditions: true,
     body: newDomainSettings,
     bodyExample: docsDomainSettings,
-    success: {
-      status: 200,
-      description: 'The stored settings',
-      schema: domainSettings,
-      example: docsDomainSettings,
-    },
+    success: success(200, 'The stored settings', domainSettings, docsDomainSettings),
     refusals: [
       'project_not_found',
       'too_many_redirects',
@@ -97,8 +85,7 @@ const hstsPath = '/v1/projects/:projectId/domains/:hostname/hsts';
 function putHsts(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'PUT',
-    path: hstsPath,
+    at: `PUT ${hstsPath}`,
     scope: 'domains:write',
     operationId: 'putDomainHsts',
     summary: 'Set the HSTS policy of a domain',
@@ -106,7 +93,7 @@ function putHsts(service: Service): Route {
       "Sends `Strict-Transport-Security` with every HTTPS response, instead of the deploy's header. The change applies within a second. Browsers keep the policy for `maxAge` seconds after their last visit, even if the domain is removed, so start with a short one. `includeSubdomains` also covers subdomains hosted elsewhere: those without HTTPS become unreachable. `preload` requires `includeSubdomains` and a `maxAge` of at least a year.",
     body: newHsts,
     bodyExample: docsHsts,
-    success: { status: 200, description: 'The HSTS policy', schema: hsts, example: docsHsts },
+    success: success(200, 'The HSTS policy', hsts, docsHsts),
     refusals: ['project_not_found', 'domain_not_found'],
     handle: async ({ access, params, body }) => {
       const project = await findProject(service, access, params.projectId);
@@ -124,14 +111,13 @@ function putHsts(service: Service): Route {
 function deleteHsts(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'DELETE',
-    path: hstsPath,
+    at: `DELETE ${hstsPath}`,
     scope: 'domains:write',
     operationId: 'deleteDomainHsts',
     summary: 'Remove the HSTS policy of a domain',
     description:
       "Passes the deploy's own `Strict-Transport-Security` through again. Browsers that stored the policy keep it until it expires. To make them forget it, first set `maxAge: 0` and keep that for as long as the previous `maxAge`. Also answers 204 if there is no policy or no such domain.",
-    success: { status: 204, description: 'The domain has no HSTS policy' },
+    success: success(204, 'The domain has no HSTS policy'),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) => {
       const project = await findProject(service, access, params.projectId);

@@ -9,7 +9,7 @@ import type { NewDomain } from '../../db/domains/domains.ts';
 import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { type ApiResponse, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
-import { type ApiRequest, type Route, route } from '../pipeline/route.ts';
+import { type ApiRequest, type Route, route, success } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
 import { docsDomain } from '../schemas/examples.ts';
@@ -39,21 +39,16 @@ const domainPath = '/v1/projects/:projectId/domains/:hostname';
 function addDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: domainsPath,
+    at: `POST ${domainsPath}`,
     scope: 'domains:write',
     operationId: 'addDomain',
     summary: 'Add a domain',
     description:
       'Attaches a host name to the project. The response contains the DNS record to create. Signpost checks the DNS for up to 48 hours. Errors are checked in this order: unknown project, invalid name, free plan, no deploy, limits of the account, already attached.',
     bodyExample: { hostname: 'docs.example.com', metadata: { site: 'handbook' } },
-    success: {
-      status: 201,
-      description: 'The domain was added',
-      schema: domain,
-      example: docsDomain,
-      headers: { location: 'Path of the domain' },
-    },
+    success: success(201, 'The domain was added', domain, docsDomain, {
+      location: 'Path of the domain',
+    }),
     refusals: [
       'project_not_found',
       'invalid_hostname',
@@ -74,13 +69,12 @@ function addDomain(service: Service): Route {
 function getDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: domainPath,
+    at: `GET ${domainPath}`,
     scope: 'domains:read',
     operationId: 'getDomain',
     summary: 'Get one domain',
     description: "The domain's status, its problems, how to fix them and what happens next.",
-    success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
+    success: success(200, 'The domain', domain, docsDomain),
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ access, params }) =>
       withName(service, access, params, async (projectId, hostname) =>
@@ -92,8 +86,7 @@ function getDomain(service: Service): Route {
 function updateDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'PATCH',
-    path: domainPath,
+    at: `PATCH ${domainPath}`,
     scope: 'domains:write',
     operationId: 'updateDomain',
     summary: 'Change a domain',
@@ -101,12 +94,7 @@ function updateDomain(service: Service): Route {
       'Changes metadata. Keys that are not given keep their values; null removes a key. To change the host name, add the new one and remove the old one.',
     body: domainChange,
     bodyExample: { metadata: { site: 'handbook' } },
-    success: {
-      status: 200,
-      description: 'The changed domain',
-      schema: domain,
-      example: docsDomain,
-    },
+    success: success(200, 'The changed domain', domain, docsDomain),
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ access, params, body: { metadata = {} } }) =>
       withName(service, access, params, async (projectId, hostname) => {
@@ -122,19 +110,18 @@ function updateDomain(service: Service): Route {
 function verifyDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: `${domainPath}/verify`,
+    at: `POST ${domainPath}/verify`,
     scope: 'domains:write',
     operationId: 'verifyDomain',
     summary: 'Verify or re-verify a domain',
     description:
       "Checks the domain at once. On the Free plan, a pending or failed domain is refused. A pending or failed domain starts a new verification window with the same record. A verified domain keeps its status and its order runs at once, within the CA's rate limits. A live or drifted domain keeps its status.",
-    success: {
-      status: 202,
-      description: 'Current state of the domain; the check is in progress',
-      schema: domain,
-      example: docsDomain,
-    },
+    success: success(
+      202,
+      'Current state of the domain; the check is in progress',
+      domain,
+      docsDomain,
+    ),
     refusals: ['project_not_found', 'domain_not_found', 'paid_plan_required'],
     handle: ({ access, params, requestId }) =>
       withName(service, access, params, async (projectId, hostname, plan) => {
@@ -150,14 +137,13 @@ function verifyDomain(service: Service): Route {
 function removeDomain(service: Service, dropTraffic: DropTraffic): Route {
   return route({
     ...inCommon,
-    method: 'DELETE',
-    path: domainPath,
+    at: `DELETE ${domainPath}`,
     scope: 'domains:write',
     operationId: 'removeDomain',
     summary: 'Remove a domain',
     description:
       "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if an edge process is unreachable. Also answers 204 if it was removed before; 404 if the project never had it. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
-    success: { status: 204, description: 'The domain is not attached to the project' },
+    success: success(204, 'The domain is not attached to the project'),
     refusals: ['project_not_found', 'domain_not_found', 'domain_in_use'],
     query: removalQuery,
     handle: async ({ access, params, query, requestId }) => {

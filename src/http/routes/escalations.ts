@@ -11,7 +11,7 @@ import type { Service } from '../../service/service.ts';
 import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import {
   docsEscalation,
   escalationList,
@@ -29,8 +29,7 @@ export function escalationRoutes(
 
 function listEscalations(service: Service): Route {
   return route({
-    method: 'GET',
-    path: '/v1/escalations',
+    at: 'GET /v1/escalations',
     scope: 'ops:read',
     operationId: 'listEscalations',
     tag: 'Operations',
@@ -39,12 +38,7 @@ function listEscalations(service: Service): Route {
     description:
       'Lists escalations of all projects, newest first, with their evidence. An escalation is a domain with correct DNS whose certificate could not be issued or renewed.',
     query: escalationQuery,
-    success: {
-      status: 200,
-      description: 'A page of escalations',
-      schema: escalationList,
-      example: [docsEscalation],
-    },
+    success: success(200, 'A page of escalations', escalationList, [docsEscalation]),
     handle: ({ access, query: { limit, status = null, cursor = null } }) =>
       page(service, asInstallation(access), { limit, status, after: cursor }),
   });
@@ -52,8 +46,7 @@ function listEscalations(service: Service): Route {
 
 function closeEscalation(service: Service, overview: InstallationOverview): Route {
   return route({
-    method: 'POST',
-    path: '/v1/escalations/:escalationId/close',
+    at: 'POST /v1/escalations/:escalationId/close',
     scope: 'admin',
     operationId: 'closeEscalation',
     tag: 'Operations',
@@ -61,12 +54,11 @@ function closeEscalation(service: Service, overview: InstallationOverview): Rout
     summary: 'Close an escalation',
     description:
       "Use this after fixing the cause. An escalation closes automatically when the certificate is issued. If the cause persists, the next check opens a new escalation and retries the order, within the CA's rate limits. A closed escalation stays unchanged.",
-    success: {
-      status: 200,
-      description: 'The closed escalation',
-      schema: projectEscalation,
-      example: { ...docsEscalation, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
-    },
+    success: success(200, 'The closed escalation', projectEscalation, {
+      ...docsEscalation,
+      nextAction: null,
+      closedAt: '2026-11-20T12:45:00.000Z',
+    }),
     refusals: ['escalation_not_found'],
     handle: async ({ access, params: { escalationId } }) => {
       const { database, now } = service;

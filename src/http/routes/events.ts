@@ -4,7 +4,7 @@ import { parseHostname } from '../../core/names/hostname.ts';
 import { parseLastEventId, type StreamedDomain } from '../../events/event-stream.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
 
@@ -35,8 +35,7 @@ export function eventsRoute(service: Service, openStream: OpenStream): Route {
   return route({
     tag: 'Events',
     stability: 'stable',
-    method: 'GET',
-    path: '/v1/projects/:projectId/events',
+    at: 'GET /v1/projects/:projectId/events',
     scope: EVENTS_SCOPE,
     operationId: 'streamEvents',
     summary: 'Stream events',
@@ -45,12 +44,7 @@ export function eventsRoute(service: Service, openStream: OpenStream): Route {
     momentary: true,
     takesLastEventId: true,
     query: streamQuery,
-    success: {
-      status: 200,
-      description: 'The event stream',
-      mediaType: 'text/event-stream',
-      example,
-    },
+    success: success(200, 'The event stream', 'text/event-stream', example),
     refusals: [
       'invalid_last_event_id',
       'project_not_found',

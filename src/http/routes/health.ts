@@ -11,9 +11,9 @@ import type { Service } from '../../service/service.ts';
 import { createIsMetricsToken } from '../keys/auth.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 
-const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
+const inCommon = { scope: null, tag: 'Service', stability: 'stable' } as const;
 
 const alive = z.object({ status: z.literal('alive') });
 const state = z.enum(dependencyStates);
@@ -54,37 +54,27 @@ export function healthRoutes(readiness: ReadReadiness): readonly Route[] {
   return [
     route({
       ...inCommon,
-      path: '/healthz',
+      at: 'GET /healthz',
       operationId: 'getLiveness',
       summary: 'Check that the process is alive',
       description: 'Checks no dependencies: a process without a database connection is alive.',
-      success: {
-        status: 200,
-        description: 'It is',
-        schema: alive,
-        example: { status: 'alive' },
-      },
+      success: success(200, 'It is', alive, { status: 'alive' }),
       handle: async () => ({ status: 200, body: { status: 'alive' } }),
     }),
     route({
       ...inCommon,
-      path: '/readyz',
+      at: 'GET /readyz',
       operationId: 'getReadiness',
       summary: 'Check that the process is ready',
       description:
         'Checks the dependencies of the process. Without Redis, the status is `degraded` with 200: requests are stored and processed later. Without the database, with outdated migrations or during startup, the status is 503 and the message lists what is missing. The configured API key works once this answers 200.',
       refusals: ['unavailable'],
       momentary: true,
-      success: {
-        status: 200,
-        description: 'Ready; `degraded` if Redis is missing',
-        schema: ready,
-        example: {
-          status: 'ready',
-          dependencies: { database: 'up', migrations: 'up', queue: 'up' },
-          missing: [],
-        },
-      },
+      success: success(200, 'Ready; `degraded` if Redis is missing', ready, {
+        status: 'ready',
+        dependencies: { database: 'up', migrations: 'up', queue: 'up' },
+        missing: [],
+      }),
       handle: async () => readinessAnswer(await readiness()),
     }),
   ];
@@ -98,8 +88,7 @@ export async function metricsAnswer(metrics: () => Promise<string>): Promise<Api
 
 export function metricsRoute({ config, metrics }: Service): Route {
   return route({
-    method: 'GET',
-    path: '/metrics',
+    at: 'GET /metrics',
     operationId: 'getMetrics',
     tag: 'Service',
     stability: 'beta',
@@ -109,12 +98,7 @@ export function metricsRoute({ config, metrics }: Service): Route {
       'Metrics of the process and the installation in Prometheus text format. A scraper can send METRICS_TOKEN as bearer token instead of a key. That token gives access only to metrics.',
     momentary: true,
     takesInstead: createIsMetricsToken(config.metrics.token),
-    success: {
-      status: 200,
-      description: 'Metrics',
-      mediaType: 'text/plain',
-      example: 'signpost_checks_total{verdict="right"} 1024\n',
-    },
+    success: success(200, 'Metrics', 'text/plain', 'signpost_checks_total{verdict="right"} 1024\n'),
     handle: () => metricsAnswer(async () => metrics?.text() ?? ''),
   });
 }

@@ -6,7 +6,7 @@ import { isHeld } from '../../db/domains/domains.ts';
 import { createIsNeighbor, trustedProxies } from '../../net/client-address.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 
 /** Caddy defines the parameter: `?domain=<name>`. */
 const askQuery = z.strictObject({
@@ -27,8 +27,7 @@ const held = z
 export function tlsAskRoute({ config, database }: Service): Route {
   const isNeighbor = createIsNeighbor(trustedProxies(config.api.trustedProxies));
   return route({
-    method: 'GET',
-    path: '/internal/tls/ask',
+    at: 'GET /internal/tls/ask',
     scope: null,
     tag: 'Service',
     stability: 'beta',
@@ -38,12 +37,9 @@ export function tlsAskRoute({ config, database }: Service): Route {
       'Status 200 allows the certificate; any other status denies it. Accepts requests only from this machine and private networks; other clients get 404. A client behind a proxy is recognized if the proxy is one of `TRUSTED_PROXIES`.',
     momentary: true,
     query: askQuery,
-    success: {
-      status: 200,
-      description: 'A project holds the name and its DNS is correct',
-      schema: held,
-      example: { hostname: 'docs.example.com' },
-    },
+    success: success(200, 'A project holds the name and its DNS is correct', held, {
+      hostname: 'docs.example.com',
+    }),
     refusals: [
       'invalid_hostname',
       'public_suffix',

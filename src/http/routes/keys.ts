@@ -14,7 +14,7 @@ import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { type ApiKeyIdentity, type Route, route } from '../pipeline/route.ts';
+import { type ApiKeyIdentity, type Route, route, success } from '../pipeline/route.ts';
 import {
   key,
   keyExample,
@@ -50,20 +50,14 @@ export function keyRoutes(service: Service, forget: ForgetKey): readonly Route[]
 function listKeys({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/keys',
+    at: 'GET /v1/keys',
     scope: 'keys:read',
     operationId: 'listKeys',
     summary: 'List keys',
     description:
       "Lists keys in pages, oldest first, including expired and revoked ones. With an account's key, the keys of this account.",
     query: keysQuery,
-    success: {
-      status: 200,
-      description: 'A page of keys',
-      schema: keyList,
-      example: [keyExample],
-    },
+    success: success(200, 'A page of keys', keyList, [keyExample]),
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const at = now();
       const { rows, next } = await apiKeys.list(access, { after: cursor, limit });
@@ -78,8 +72,7 @@ function createKey(service: Service): Route {
   const { apiKeys, now } = service;
   return route({
     ...inCommon,
-    method: 'POST',
-    path: '/v1/keys',
+    at: 'POST /v1/keys',
     scope: 'keys:write',
     operationId: 'createKey',
     summary: 'Create a key',
@@ -87,13 +80,7 @@ function createKey(service: Service): Route {
       'The response shows the token once: only a digest is stored. A response replayed for an Idempotency-Key has null instead.',
     body: newKey,
     bodyExample: { name: keyExample.name, scopes: keyExample.scopes },
-    success: {
-      status: 201,
-      description: 'The key was created',
-      schema: mintedKey,
-      example: mintedKeyExample,
-      headers: mintedHeaders,
-    },
+    success: success(201, 'The key was created', mintedKey, mintedKeyExample, mintedHeaders),
     refusals: ['account_not_found', 'account_closed', 'limit_reached'],
     handle: async ({ access, key: asking, body }) => {
       const { name, scopes, projectIds, expiresAt = null } = body;
@@ -121,13 +108,12 @@ function createKey(service: Service): Route {
 function getSelf({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/keys/self',
+    at: 'GET /v1/keys/self',
     scope: 'any',
     operationId: 'getOwnKey',
     summary: 'Show the current key',
     description: 'Scopes and expiry of the key that sends the request.',
-    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    success: success(200, 'The key', key, keyExample),
     handle: async ({ key: asking }) => {
       const found = asking && (await apiKeys.get(asking.access, asking.id));
       // Keys are never deleted, except API_KEY when its value changes (src/db/api-keys.ts).
@@ -140,12 +126,11 @@ function getSelf({ apiKeys, now }: Service): Route {
 function getKey({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/keys/:keyId',
+    at: 'GET /v1/keys/:keyId',
     scope: 'keys:read',
     operationId: 'getKey',
     summary: 'Show a key',
-    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    success: success(200, 'The key', key, keyExample),
     refusals: ['key_not_found'],
     handle: async ({ access, params }) => {
       if (!isKeyId(params.keyId)) return refuse('key_not_found');
@@ -161,8 +146,7 @@ function getKey({ apiKeys, now }: Service): Route {
 function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: '/v1/keys/:keyId/rotate',
+    at: 'POST /v1/keys/:keyId/rotate',
     scope: 'keys:write',
     operationId: 'rotateKey',
     summary: 'Rotate a key',
@@ -171,13 +155,7 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
     body: rotation,
     bodyExample: { graceSeconds: 86_400 },
     bodyIsOptional: true,
-    success: {
-      status: 201,
-      description: 'The new key',
-      schema: mintedKey,
-      example: mintedKeyExample,
-      headers: mintedHeaders,
-    },
+    success: success(201, 'The new key', mintedKey, mintedKeyExample, mintedHeaders),
     refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
     handle: async ({ access, key: asking, params: { keyId }, body: { graceSeconds } }) => {
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
@@ -198,14 +176,13 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
 function revokeKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
   return route({
     ...inCommon,
-    method: 'DELETE',
-    path: '/v1/keys/:keyId',
+    at: 'DELETE /v1/keys/:keyId',
     scope: 'keys:write',
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     description:
       'All processes refuse the key within 5 seconds. Revoking it again changes nothing. An unknown ID answers 404, so a typo does not look like a revoked key.',
-    success: { status: 204, description: 'The key is revoked' },
+    success: success(204, 'The key is revoked'),
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ access, key: asking, params: { keyId } }) => {
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);

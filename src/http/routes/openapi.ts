@@ -10,7 +10,7 @@ import { type OpenApiDocument, verbs } from '../openapi/model.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 
 const DOCS_POLICY = pagePolicy({ forms: 'none' });
 
@@ -57,20 +57,19 @@ const anOpenApiDocument = z
   })
   .meta({ id: 'OpenApiDocument', description: 'API description (OpenAPI 3.1)' });
 
-const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
+const inCommon = { scope: null, tag: 'Service', stability: 'stable' } as const;
 
 function documentRoute(json: () => string): Route {
   return route({
     ...inCommon,
-    path: '/openapi.json',
+    at: 'GET /openapi.json',
     operationId: 'getOpenApiDocument',
     summary: 'Get the OpenAPI document',
-    success: {
-      status: 200,
-      description: 'OpenAPI 3.1',
-      schema: anOpenApiDocument,
-      example: { openapi: '3.1.0', info: { title: 'Signpost', version: '1.0.0' }, paths: {} },
-    },
+    success: success(200, 'OpenAPI 3.1', anOpenApiDocument, {
+      openapi: '3.1.0',
+      info: { title: 'Signpost', version: '1.0.0' },
+      paths: {},
+    }),
     handle: async () => ({ status: 200, text: json() }),
   });
 }
@@ -80,16 +79,11 @@ type FindPage = (path: string) => string | undefined;
 function pageRoute(find: FindPage): Route {
   return route({
     ...inCommon,
-    path: '/docs',
+    at: 'GET /docs',
     operationId: 'getDocsPage',
     summary: 'Get the API reference',
     description: 'What all operations have in common. Each tag has its own page.',
-    success: {
-      status: 200,
-      description: 'The page',
-      mediaType: 'text/html',
-      example: '<!doctype html>…',
-    },
+    success: success(200, 'The page', 'text/html', '<!doctype html>…'),
     handle: async () => servedPage(find('/docs')),
   });
 }
@@ -97,16 +91,11 @@ function pageRoute(find: FindPage): Route {
 function sectionRoute(find: FindPage): Route {
   return route({
     ...inCommon,
-    path: '/docs/:section',
+    at: 'GET /docs/:section',
     operationId: 'getDocsSection',
     summary: 'Get the API reference of one tag',
     description: 'Readable without JavaScript. With it, you can try every call.',
-    success: {
-      status: 200,
-      description: 'The page',
-      mediaType: 'text/html',
-      example: '<!doctype html>…',
-    },
+    success: success(200, 'The page', 'text/html', '<!doctype html>…'),
     handle: async ({ params }) => servedPage(find(`/docs/${params.section}`)),
   });
 }
@@ -114,16 +103,16 @@ function sectionRoute(find: FindPage): Route {
 function llmsRoute(llms: () => string): Route {
   return route({
     ...inCommon,
-    path: '/llms.txt',
+    at: 'GET /llms.txt',
     operationId: 'getLlmsText',
     summary: 'Get the overview for coding agents',
     description: 'Rules for clients and a list of all operations, in Markdown (llmstxt.org).',
-    success: {
-      status: 200,
-      description: 'Markdown',
-      mediaType: 'text/plain',
-      example: '# Signpost\n\n> Custom domains for your SaaS …',
-    },
+    success: success(
+      200,
+      'Markdown',
+      'text/plain',
+      '# Signpost\n\n> Custom domains for your SaaS …',
+    ),
     handle: async () => served(llms(), 'text/plain'),
   });
 }
@@ -133,10 +122,10 @@ function styleRoute(): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
-    path: '/docs/assets/style.css',
+    at: 'GET /docs/assets/style.css',
     operationId: 'getDocsStyle',
     summary: 'Get the style sheet of the API reference',
-    success: { status: 200, description: 'CSS', mediaType: 'text/css', example: ':root {…}' },
+    success: success(200, 'CSS', 'text/css', ':root {…}'),
     handle: async () => served(style, 'text/css'),
   });
 }
@@ -146,15 +135,10 @@ function scriptRoute(script: () => string): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
-    path: '/docs/assets/script.js',
+    at: 'GET /docs/assets/script.js',
     operationId: 'getDocsScript',
     summary: 'Get the script of the API reference',
-    success: {
-      status: 200,
-      description: 'JavaScript',
-      mediaType: 'text/javascript',
-      example: 'const KEY = …',
-    },
+    success: success(200, 'JavaScript', 'text/javascript', 'const KEY = …'),
     handle: async () => served(script(), 'text/javascript'),
   });
 }

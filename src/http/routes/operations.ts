@@ -27,7 +27,7 @@ import { fleetStore, loadFleet } from '../../service/fleet.ts';
 import type { InstallationOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { domain } from '../schemas/domains.ts';
 import { docsDomain, foundExample, overviewExample, watchedExample } from '../schemas/examples.ts';
 import {
@@ -52,7 +52,6 @@ const TIMELINE_LENGTH = 200;
 
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
-const shown = { schema: domain, example: docsDomain } as const;
 
 /** Reads need `ops:read`, actions need `admin`. */
 export function operationsRoutes(
@@ -72,19 +71,13 @@ export function operationsRoutes(
 function getOverview(overview: InstallationOverview): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/operations/overview',
+    at: 'GET /v1/operations/overview',
     scope: 'ops:read',
     operationId: 'getOperationsOverview',
     summary: 'Get the operations overview',
     description:
       'The state of the whole installation: the most urgent problems, waiting and stuck domains, and recent events. Refreshed at most every five seconds.',
-    success: {
-      status: 200,
-      description: 'The operations overview',
-      schema: operationsOverview,
-      example: overviewExample,
-    },
+    success: success(200, 'The operations overview', operationsOverview, overviewExample),
     handle: async () => ({ status: 200, body: overviewView(await overview.read()) }),
   });
 }
@@ -93,20 +86,14 @@ function getOverview(overview: InstallationOverview): Route {
 function searchDomains({ database }: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: '/v1/operations/domains',
+    at: 'GET /v1/operations/domains',
     scope: 'ops:read',
     operationId: 'searchDomains',
     summary: 'Find domains by name',
     description:
       'Domains of all projects whose host name contains the text, including removed ones. The exact match comes first, then attached domains.',
     query: domainSearch,
-    success: {
-      status: 200,
-      description: 'Matching domains',
-      schema: foundDomains,
-      example: [foundExample],
-    },
+    success: success(200, 'Matching domains', foundDomains, [foundExample]),
     handle: async ({ access, query: { hostname, limit } }) => ({
       status: 200,
       body: (
@@ -120,19 +107,13 @@ function searchDomains({ database }: Service): Route {
 function getDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: domainPath,
+    at: `GET ${domainPath}`,
     scope: 'ops:read',
     operationId: 'getWatchedDomain',
     summary: 'Show a domain and its jobs',
     description:
       'The domain as its project sees it, plus its jobs with their logs, quarantined work, its open escalation and its events. Removed domains are shown too.',
-    success: {
-      status: 200,
-      description: 'The domain and its jobs',
-      schema: watchedDomain,
-      example: watchedExample,
-    },
+    success: success(200, 'The domain and its jobs', watchedDomain, watchedExample),
     refusals: ['domain_not_found'],
     handle: ({ access, params }) =>
       withDomain(service, access, params.domainId, async (found) => ({
@@ -146,8 +127,7 @@ function getDomain(service: Service): Route {
 function runJob(service: Service, overview: InstallationOverview): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: `${domainPath}/run`,
+    at: `POST ${domainPath}/run`,
     scope: 'admin',
     operationId: 'runDomainJob',
     summary: "Run a domain's job now",
@@ -155,11 +135,12 @@ function runJob(service: Service, overview: InstallationOverview): Route {
       'Wakes a waiting job, adds a missing one, or retries a quarantined one early. If it fails again, it is quarantined for longer. A sweep processes the domain in its next run. Delays requested by the certificate authority still apply.',
     body: runRequest,
     bodyExample: { queue: 'check-dns' },
-    success: {
-      status: 202,
-      description: 'Current state of the domain; the job starts shortly',
-      ...shown,
-    },
+    success: success(
+      202,
+      'Current state of the domain; the job starts shortly',
+      domain,
+      docsDomain,
+    ),
     refusals: ['domain_not_found', 'nothing_waits'],
     handle: ({ access, params, body: { queue }, requestId }) =>
       withDomain(service, access, params.domainId, async (found) => {
@@ -190,17 +171,17 @@ function runJob(service: Service, overview: InstallationOverview): Route {
 function verifyDomain(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: `${domainPath}/verify`,
+    at: `POST ${domainPath}/verify`,
     scope: 'admin',
     operationId: 'verifyWatchedDomain',
     summary: 'Verify or re-verify a domain of any project',
     description: 'Same as verifying the domain in its project.',
-    success: {
-      status: 202,
-      description: 'Current state of the domain; the check is in progress',
-      ...shown,
-    },
+    success: success(
+      202,
+      'Current state of the domain; the check is in progress',
+      domain,
+      docsDomain,
+    ),
     refusals: ['domain_not_found'],
     handle: ({ access, params, requestId }) =>
       withDomain(service, access, params.domainId, ({ projectId, hostname }) => {
@@ -293,8 +274,7 @@ export function fleetRoutes(service: Service, overview: InstallationOverview): r
 
 function listProcesses(service: Service): Route {
   return route({
-    method: 'GET',
-    path: '/v1/operations/processes',
+    at: 'GET /v1/operations/processes',
     scope: 'ops:read',
     operationId: 'listProcesses',
     tag: 'Operations',
@@ -302,12 +282,7 @@ function listProcesses(service: Service): Route {
     summary: 'List the processes',
     description:
       'Processes that run, that were refused within the last 15 minutes, and that have not reported for up to an hour.',
-    success: {
-      status: 200,
-      description: 'The processes',
-      schema: fleetProcesses,
-      example: [processExample],
-    },
+    success: success(200, 'The processes', fleetProcesses, [processExample]),
     handle: async () => ({
       status: 200,
       body: (await loadFleet(service)).processes.map(processView),
@@ -317,8 +292,7 @@ function listProcesses(service: Service): Route {
 
 function acceptConfiguration(service: Service, overview: InstallationOverview): Route {
   return route({
-    method: 'POST',
-    path: '/v1/operations/processes/:processId/accept',
+    at: 'POST /v1/operations/processes/:processId/accept',
     scope: 'admin',
     operationId: 'acceptConfiguration',
     tag: 'Operations',
@@ -326,12 +300,7 @@ function acceptConfiguration(service: Service, overview: InstallationOverview): 
     summary: 'Accept the configuration of a refused process',
     description:
       'Its settings become those of the installation. Start it again, then restart the others: with the previous settings, a process does not start any more.',
-    success: {
-      status: 200,
-      description: 'The refused process',
-      schema: fleetProcess,
-      example: processExample,
-    },
+    success: success(200, 'The refused process', fleetProcess, processExample),
     refusals: ['process_not_found'],
     async handle({ params: { processId } }) {
       const { processes } = await loadFleet(service);

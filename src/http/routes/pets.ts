@@ -6,7 +6,7 @@ import { cursorAfter } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
 type PetService = Pick<Service, 'now' | 'pets'>;
@@ -18,8 +18,7 @@ export function petRoutes(service: PetService): readonly Route[] {
 /** Ordered by ID, so pages neither repeat nor skip pets. */
 function listPets({ pets }: PetService): Route {
   return route({
-    method: 'GET',
-    path: '/v1/pets',
+    at: 'GET /v1/pets',
     scope: 'pets:read',
     operationId: 'listPets',
     tag: 'Pets',
@@ -28,12 +27,7 @@ function listPets({ pets }: PetService): Route {
     stability: 'stable',
     original: { statuses: [200, 401], parameters: ['limit', 'status'] },
     query: listQuery,
-    success: {
-      status: 200,
-      description: 'A page of pets',
-      schema: petList,
-      example: [rex],
-    },
+    success: success(200, 'A page of pets', petList, [rex]),
     handle: ({ query }) => page(pets, query),
   });
 }
@@ -41,8 +35,7 @@ function listPets({ pets }: PetService): Route {
 /** Adds a pet per request, except for repetitions with the same Idempotency-Key. */
 function createPet({ pets }: PetService): Route {
   return route({
-    method: 'POST',
-    path: '/v1/pets',
+    at: 'POST /v1/pets',
     scope: 'pets:write',
     operationId: 'createPet',
     tag: 'Pets',
@@ -51,13 +44,7 @@ function createPet({ pets }: PetService): Route {
     original: { statuses: [201, 400, 401], parameters: [] },
     body: newPet,
     bodyExample: { name: rex.name, categoryId: rex.categoryId },
-    success: {
-      status: 201,
-      description: 'The pet was added',
-      schema: pet,
-      example: rex,
-      headers: { location: 'Path of the pet' },
-    },
+    success: success(201, 'The pet was added', pet, rex, { location: 'Path of the pet' }),
     handle: async ({ body }) => {
       const { id, json } = await pets.create(body);
       return { status: 201, text: json, headers: { location: `/v1/pets/${id}` } };
@@ -83,8 +70,7 @@ const endHeaderDocs = {
 /** From REMOVED_AT on, it answers 410. */
 function getPet({ pets, now }: PetService): Route {
   return route({
-    method: 'GET',
-    path: '/v1/pets/:petId',
+    at: 'GET /v1/pets/:petId',
     scope: 'pets:read',
     operationId: 'getPet',
     tag: 'Pets',
@@ -95,13 +81,7 @@ function getPet({ pets, now }: PetService): Route {
     deprecated: true,
     original: { statuses: [200, 401, 404], parameters: ['petId'] },
     refusals: ['pet_not_found', 'gone'],
-    success: {
-      status: 200,
-      description: 'The pet',
-      schema: pet,
-      example: rex,
-      headers: endHeaderDocs,
-    },
+    success: success(200, 'The pet', pet, rex, endHeaderDocs),
     headers: endHeaders,
     ended: () =>
       now().getTime() < REMOVED_AT

@@ -9,7 +9,7 @@ import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { tooManyKeys } from '../schemas/metadata.ts';
 import {
   docsProject,
@@ -31,20 +31,14 @@ const projectPath = '/v1/projects/:projectId';
 function listProjects(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: projectsPath,
+    at: `GET ${projectsPath}`,
     scope: 'domains:read',
     operationId: 'listProjects',
     summary: 'List projects',
     description:
       'Lists projects in pages, oldest first. With `hostname`, only projects with this domain; with `metadata[key]=value`, only projects with this value.',
     query: projectQuery,
-    success: {
-      status: 200,
-      description: 'A page of projects',
-      schema: projectList,
-      example: [docsProject],
-    },
+    success: success(200, 'A page of projects', projectList, [docsProject]),
     handle: async ({ access, query: { limit, cursor = null, hostname, metadata } }) => {
       const named =
         hostname === undefined
@@ -64,20 +58,19 @@ function listProjects(service: Service): Route {
 function createProject(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: projectsPath,
+    at: `POST ${projectsPath}`,
     scope: 'projects:write',
     operationId: 'createProject',
     summary: 'Create a project',
     body: newProject,
     bodyExample: { name: 'Docs', slug: 'docs', plan: 'pro', metadata: { customer: '42' } },
-    success: {
-      status: 201,
-      description: 'The project was created',
-      schema: project,
-      example: { ...docsProject, deployedAt: null, deploy: null },
-      headers: { location: 'Path of the project' },
-    },
+    success: success(
+      201,
+      'The project was created',
+      project,
+      { ...docsProject, deployedAt: null, deploy: null },
+      { location: 'Path of the project' },
+    ),
     refusals: [
       'key_restricted',
       'account_not_found',
@@ -106,12 +99,11 @@ function createProject(service: Service): Route {
 function getProject(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: projectPath,
+    at: `GET ${projectPath}`,
     scope: 'domains:read',
     operationId: 'getProject',
     summary: 'Get one project',
-    success: { status: 200, description: 'The project', schema: project, example: docsProject },
+    success: success(200, 'The project', project, docsProject),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) =>
       answer(service, access, await findProject(service, access, params.projectId)),
@@ -122,8 +114,7 @@ function getProject(service: Service): Route {
 function updateProject(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'PATCH',
-    path: projectPath,
+    at: `PATCH ${projectPath}`,
     scope: 'projects:write',
     operationId: 'updateProject',
     summary: 'Change a project',
@@ -131,12 +122,7 @@ function updateProject(service: Service): Route {
       'Changes the name, the plan, metadata or the account. Omitted fields and metadata keys keep their values; null removes a key. On the Free plan, live domains stay live and are renewed, but no domain is added or verified.',
     body: projectChange,
     bodyExample: { plan: 'pro' },
-    success: {
-      status: 200,
-      description: 'The changed project',
-      schema: project,
-      example: docsProject,
-    },
+    success: success(200, 'The changed project', project, docsProject),
     refusals: ['project_not_found', 'account_not_found', 'account_closed', 'slug_taken'],
     handle: async ({ access, params, body }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');

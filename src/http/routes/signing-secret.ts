@@ -4,7 +4,7 @@ import type { Project } from '../../core/records.ts';
 import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { docsSigningSecret, signingSecret } from '../schemas/projects.ts';
 import { findProject } from './projects.ts';
 
@@ -19,20 +19,14 @@ const signingPath = '/v1/projects/:projectId/signing-secret';
 function getSigningSecret(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'GET',
-    path: signingPath,
+    at: `GET ${signingPath}`,
     scope: 'projects:write',
     operationId: 'getSigningSecret',
     summary: "Show a project's signing secret",
     description:
       "Signs the requests to the project's deploys. The edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, which proves that a request came through it. Every project has a secret from the start. The response is not cacheable.",
     momentary: true,
-    success: {
-      status: 200,
-      description: 'The signing secret',
-      schema: signingSecret,
-      example: docsSigningSecret,
-    },
+    success: success(200, 'The signing secret', signingSecret, docsSigningSecret),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) => {
       const project = await findProject(service, access, params.projectId);
@@ -47,23 +41,17 @@ function getSigningSecret(service: Service): Route {
 function rotateSigningSecret(service: Service): Route {
   return route({
     ...inCommon,
-    method: 'POST',
-    path: '/v1/projects/:projectId/signing-secret/rotate',
+    at: 'POST /v1/projects/:projectId/signing-secret/rotate',
     scope: 'projects:write',
     operationId: 'rotateSigningSecret',
     summary: "Rotate a project's signing secret",
     description:
       'The response shows the new secret; a response replayed for an Idempotency-Key has null instead. For 24 hours, every request is signed with both secrets, so a deploy that knows either one accepts it. A second rotation ends the first secret at once. The change applies within a second.',
-    success: {
-      status: 200,
-      description: 'The new signing secret',
-      schema: signingSecret,
-      example: {
-        ...docsSigningSecret,
-        rotatedAt: '2026-11-20T12:00:00.000Z',
-        oldSecretEndsAt: '2026-11-21T12:00:00.000Z',
-      },
-    },
+    success: success(200, 'The new signing secret', signingSecret, {
+      ...docsSigningSecret,
+      rotatedAt: '2026-11-20T12:00:00.000Z',
+      oldSecretEndsAt: '2026-11-21T12:00:00.000Z',
+    }),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');

@@ -14,7 +14,7 @@ import type { Service } from '../../service/service.ts';
 import { signedHeaders, testBodyOf } from '../../webhooks/message.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import {
   deliveriesQuery,
@@ -36,19 +36,13 @@ const stability = 'stable';
 const words = {
   summary: 'Replay events',
   description: `Sends either the events after a number, of the types that the webhook receives, or one event. Sends at most ${REPLAYED_AT_ONCE}, oldest first; if that many were queued, continue after \`lastEvent\`. Each message keeps its \`webhook-id\`. Deliveries that wait for a retry restart at once. Deliveries in progress are not repeated.`,
-  success: {
-    status: 202,
-    description: 'The events are queued',
-    schema: replayed,
-    example: { queued: 3, lastEvent: 7n },
-  },
+  success: success(202, 'The events are queued', replayed, { queued: 3, lastEvent: 7n }),
 } as const;
 
 /** Newest events first, for both kinds of owner. */
 export function listDeliveries(service: Service, owners: Owners): Route {
   return route({
-    method: 'GET',
-    path: `${owners.base}/:webhookId/deliveries`,
+    at: `GET ${owners.base}/:webhookId/deliveries`,
     scope: owners.read,
     tag: owners.tag,
     stability,
@@ -56,12 +50,7 @@ export function listDeliveries(service: Service, owners: Owners): Route {
     summary: 'List deliveries',
     description: `Lists deliveries in pages, those of the newest events first. Deliveries are kept for ${DELIVERIES_KEPT_MS / DAY} days.`,
     query: deliveriesQuery,
-    success: {
-      status: 200,
-      description: 'A page of deliveries',
-      schema: deliveryList,
-      example: [docsDelivery],
-    },
+    success: success(200, 'A page of deliveries', deliveryList, [docsDelivery]),
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params, query: { limit, cursor = null } }) =>
       withWebhook(service, owners, { access, params }, async ({ id }) => {
@@ -78,8 +67,7 @@ export function listDeliveries(service: Service, owners: Owners): Route {
 /** Works for a disabled webhook, too. Not a delivery: it is not retried, counted or listed. */
 export function testWebhook(service: Service, owners: Owners, sendTest: SendTest): Route {
   return route({
-    method: 'POST',
-    path: `${owners.base}/:webhookId/test`,
+    at: `POST ${owners.base}/:webhookId/test`,
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -87,12 +75,7 @@ export function testWebhook(service: Service, owners: Owners, sendTest: SendTest
     summary: 'Send a test message',
     description:
       'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook. Every request sends a message, also with an `Idempotency-Key`.',
-    success: {
-      status: 200,
-      description: 'The result',
-      schema: webhookTest,
-      example: docsWebhookTest,
-    },
+    success: success(200, 'The result', webhookTest, docsWebhookTest),
     isRepeated: true,
     refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
     handle: ({ access, params }) =>
@@ -113,8 +96,7 @@ export function testWebhook(service: Service, owners: Owners, sendTest: SendTest
 export function replayEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
-    method: 'POST',
-    path: '/v1/projects/:projectId/webhooks/:webhookId/replay',
+    at: 'POST /v1/projects/:projectId/webhooks/:webhookId/replay',
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -133,8 +115,7 @@ export function replayEvents(service: Service, owners: Owners): Route {
 export function replayProjectEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
-    method: 'POST',
-    path: '/v1/webhooks/:webhookId/replay',
+    at: 'POST /v1/webhooks/:webhookId/replay',
     scope: owners.write,
     tag: owners.tag,
     stability,

@@ -9,7 +9,7 @@ import { withinLimits } from '../limits/account-limits.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type Route, route, success } from '../pipeline/route.ts';
 import {
   docsSecret,
   docsWebhook,
@@ -64,8 +64,7 @@ const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
 function listWebhooks(service: Service, owners: Owners): Route {
   return route({
-    method: 'GET',
-    path: owners.base,
+    at: `GET ${owners.base}`,
     scope: owners.read,
     tag: owners.tag,
     stability,
@@ -73,12 +72,7 @@ function listWebhooks(service: Service, owners: Owners): Route {
     summary: 'List webhooks',
     description: 'Lists webhooks in pages, oldest first, including disabled ones.',
     query: webhooksQuery,
-    success: {
-      status: 200,
-      description: 'A page of webhooks',
-      schema: webhookList,
-      example: [docsWebhook],
-    },
+    success: success(200, 'A page of webhooks', webhookList, [docsWebhook]),
     refusals: owners.refusals,
     handle: async ({ access, params, query: { limit, cursor = null } }) => {
       const owner = await owners.ownerOf(access, params);
@@ -92,8 +86,7 @@ function listWebhooks(service: Service, owners: Owners): Route {
 /** The response has the secret; the stored copy is encrypted. */
 function createWebhook(service: Service, owners: Owners): Route {
   return route({
-    method: 'POST',
-    path: owners.base,
+    at: `POST ${owners.base}`,
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -102,13 +95,9 @@ function createWebhook(service: Service, owners: Owners): Route {
     description: `${owners.receives} Messages follow Standard Webhooks 1.0.0. The response shows the signing secret once. A response replayed for an Idempotency-Key has null instead; rotate the secret in that case. At most ${owners.most} webhooks.`,
     body: newWebhook,
     bodyExample: { url: docsWebhook.url, events: docsWebhook.events },
-    success: {
-      status: 201,
-      description: 'The webhook was created',
-      schema: webhookWithSecret,
-      example: exampleWithSecret,
-      headers: { location: 'Path of the webhook' },
-    },
+    success: success(201, 'The webhook was created', webhookWithSecret, exampleWithSecret, {
+      location: 'Path of the webhook',
+    }),
     refusals: [...owners.refusals, ...owners.limits, 'too_many_webhooks'],
     handle: async ({ access, params, body: { url, events } }) => {
       const owner = await owners.ownerOf(access, params);
@@ -134,14 +123,13 @@ function createWebhook(service: Service, owners: Owners): Route {
 
 function getWebhook(service: Service, owners: Owners): Route {
   return route({
-    method: 'GET',
-    path: `${owners.base}/:webhookId`,
+    at: `GET ${owners.base}/:webhookId`,
     scope: owners.read,
     tag: owners.tag,
     stability,
     operationId: owners.named('get', 'Webhook'),
     summary: 'Show a webhook',
-    success: { status: 200, description: 'The webhook', schema: webhook, example: docsWebhook },
+    success: success(200, 'The webhook', webhook, docsWebhook),
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params }) =>
       withWebhook(service, owners, { access, params }, async (found) => shown(service, found)),
@@ -151,8 +139,7 @@ function getWebhook(service: Service, owners: Owners): Route {
 /** Idempotent. An empty body changes nothing. */
 function updateWebhook(service: Service, owners: Owners): Route {
   return route({
-    method: 'PATCH',
-    path: `${owners.base}/:webhookId`,
+    at: `PATCH ${owners.base}/:webhookId`,
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -162,12 +149,7 @@ function updateWebhook(service: Service, owners: Owners): Route {
       'Changes the given fields. Pending deliveries go to the new URL; `enabled: false` ends them. Events that occur while a webhook is disabled are not sent later; replay them if needed.',
     body: webhookChange,
     bodyExample: { enabled: true },
-    success: {
-      status: 200,
-      description: 'The changed webhook',
-      schema: webhook,
-      example: docsWebhook,
-    },
+    success: success(200, 'The changed webhook', webhook, docsWebhook),
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params, body: { url, events, enabled } }) =>
       withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
@@ -182,8 +164,7 @@ function updateWebhook(service: Service, owners: Owners): Route {
 /** Idempotent: 204 also for an unknown webhook. */
 function deleteWebhook(service: Service, owners: Owners): Route {
   return route({
-    method: 'DELETE',
-    path: `${owners.base}/:webhookId`,
+    at: `DELETE ${owners.base}/:webhookId`,
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -191,7 +172,7 @@ function deleteWebhook(service: Service, owners: Owners): Route {
     summary: 'Delete a webhook',
     description:
       'Stops all deliveries except an attempt in progress. Also answers 204 if there is no such webhook.',
-    success: { status: 204, description: 'The webhook does not exist' },
+    success: success(204, 'The webhook does not exist'),
     refusals: owners.refusals,
     handle: async ({ access, params }) => {
       const owner = await owners.ownerOf(access, params);
@@ -207,8 +188,7 @@ function deleteWebhook(service: Service, owners: Owners): Route {
 /** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
 function rotateSecret(service: Service, owners: Owners): Route {
   return route({
-    method: 'POST',
-    path: `${owners.base}/:webhookId/rotate-secret`,
+    at: `POST ${owners.base}/:webhookId/rotate-secret`,
     scope: owners.write,
     tag: owners.tag,
     stability,
@@ -216,12 +196,10 @@ function rotateSecret(service: Service, owners: Owners): Route {
     summary: "Rotate a webhook's secret",
     description:
       'The response shows the new secret once; a response replayed for an Idempotency-Key has null instead. For 24 hours, every message is signed with both secrets, so a receiver that knows either one accepts it. A second rotation ends the first secret at once.',
-    success: {
-      status: 200,
-      description: 'The webhook with its new secret',
-      schema: webhookWithSecret,
-      example: { ...exampleWithSecret, oldSecretEndsAt: '2026-11-21T12:00:00.000Z' },
-    },
+    success: success(200, 'The webhook with its new secret', webhookWithSecret, {
+      ...exampleWithSecret,
+      oldSecretEndsAt: '2026-11-21T12:00:00.000Z',
+    }),
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params }) =>
       withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
