@@ -94,52 +94,28 @@ type Param = {
   readonly example: unknown;
 };
 
+function uuidOf(what: string, example: string): Param {
+  return { description: `ID of ${what}`, schema: { type: 'string', format: 'uuid' }, example };
+}
+
 export const params = {
   petId: {
     description: 'ID of the pet',
     schema: { type: 'integer', format: 'int64' },
     example: 42,
   },
-  accountId: {
-    description: 'ID of the account',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10',
-  },
-  projectId: {
-    description: 'ID of the project',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
-  },
-  deployId: {
-    description: 'ID of the deploy',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
-  },
+  accountId: uuidOf('the account', '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10'),
+  projectId: uuidOf('the project', '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11'),
+  deployId: uuidOf('the deploy', '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30'),
   hostname: {
     description: 'Host name of the domain, in any spelling',
     schema: { type: 'string' },
     example: 'docs.example.com',
   },
-  domainId: {
-    description: 'ID of the domain',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90',
-  },
-  escalationId: {
-    description: 'ID of the escalation',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
-  },
-  processId: {
-    description: 'ID of the refused process',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0d4c7d5e-1111-4c4f-8a88-0a4f0b1f2a3c',
-  },
-  webhookId: {
-    description: 'ID of the webhook',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55',
-  },
+  domainId: uuidOf('the domain', '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90'),
+  escalationId: uuidOf('the escalation', '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60'),
+  processId: uuidOf('the refused process', '0d4c7d5e-1111-4c4f-8a88-0a4f0b1f2a3c'),
+  webhookId: uuidOf('the webhook', '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55'),
   keyId: {
     description: 'ID of the key: the part after `signpost_`',
     schema: { type: 'string' },

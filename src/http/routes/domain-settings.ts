@@ -15,6 +15,7 @@ import {
   newDomainSettings,
   newHsts,
 } from '../schemas/domain-settings.ts';
+import { withName } from './domains.ts';
 import { findProject } from './projects.ts';
 
 export function domainSettingsRoutes(service: Service): readonly Route[] {
@@ -95,15 +96,12 @@ function putHsts(service: Service): Route {
     bodyExample: docsHsts,
     success: success(200, 'The HSTS policy', hsts, docsHsts),
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: async ({ access, params, body }) => {
-      const project = await findProject(service, access, params.projectId);
-      if (project === null) return refuse('project_not_found');
-      const parsed = parseHostname(params.hostname, service.config.platform.domain);
-      const isStored =
-        parsed.ok &&
-        (await service.domainSettings.putHsts(access, project.id, parsed.hostname.ascii, body));
-      return isStored ? { status: 200, body } : refuse('domain_not_found');
-    },
+    handle: ({ access, params, body }) =>
+      withName(service, access, params, async (projectId, hostname) =>
+        (await service.domainSettings.putHsts(access, projectId, hostname, body))
+          ? { status: 200, body }
+          : refuse('domain_not_found'),
+      ),
   });
 }
 

@@ -17,35 +17,27 @@ const DOCS_POLICY = pagePolicy({ forms: 'none' });
 /** Compiled from src/http/openapi/page/script.ts. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
 
-type Texts = {
-  readonly json: string;
-  readonly pages: ReadonlyMap<string, string>;
-  readonly script: string;
-  readonly llms: string;
-};
-
 /** Rendered at startup. Throws if a route cannot be described or the script is not compiled. */
 export function openApiRoutes(
   others: readonly Route[],
   addresses: Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>,
 ): readonly Route[] {
   // The document describes these routes too, so it is rendered after them.
-  const own = [
-    documentRoute(() => texts.json),
-    pageRoute((path) => texts.pages.get(path)),
-    sectionRoute((path) => texts.pages.get(path)),
-    styleRoute(),
-    scriptRoute(() => texts.script),
-    llmsRoute(() => texts.llms),
-  ];
+  const own: readonly Route[] = [...documentRoutes(() => texts), ...fileRoutes(() => texts)];
   const document = buildDocument([...others, ...own], addresses);
-  const texts: Texts = {
+  const texts = textsOf(document);
+  return own;
+}
+
+type Texts = () => ReturnType<typeof textsOf>;
+
+function textsOf(document: OpenApiDocument) {
+  return {
     json: renderJson(document),
     llms: renderLlms(document),
     pages: renderPages(document),
     script: readFileSync(new URL(SCRIPT_FILE, projectRoot), 'utf8').replace(/\n\/\/# source.*/, ''),
   };
-  return own;
 }
 
 /** The minimum that every such document has. src/http/openapi/model.ts has our full type. */
@@ -59,88 +51,78 @@ const anOpenApiDocument = z
 
 const inCommon = { scope: null, tag: 'Service', stability: 'stable' } as const;
 
-function documentRoute(json: () => string): Route {
-  return route({
-    ...inCommon,
-    at: 'GET /openapi.json',
-    operationId: 'getOpenApiDocument',
-    summary: 'Get the OpenAPI document',
-    success: success(200, 'OpenAPI 3.1', anOpenApiDocument, {
-      openapi: '3.1.0',
-      info: { title: 'Signpost', version: '1.0.0' },
-      paths: {},
+/** For machines, and as pages. */
+function documentRoutes(texts: Texts): readonly Route[] {
+  return [
+    route({
+      ...inCommon,
+      at: 'GET /openapi.json',
+      operationId: 'getOpenApiDocument',
+      summary: 'Get the OpenAPI document',
+      success: success(200, 'OpenAPI 3.1', anOpenApiDocument, {
+        openapi: '3.1.0',
+        info: { title: 'Signpost', version: '1.0.0' },
+        paths: {},
+      }),
+      handle: async () => ({ status: 200, text: texts().json }),
     }),
-    handle: async () => ({ status: 200, text: json() }),
-  });
+    route({
+      ...inCommon,
+      at: 'GET /docs',
+      operationId: 'getDocsPage',
+      summary: 'Get the API reference',
+      description: 'What all operations have in common. Each tag has its own page.',
+      success: success(200, 'The page', 'text/html', '<!doctype html>…'),
+      handle: async () => servedPage(texts().pages.get('/docs')),
+    }),
+    route({
+      ...inCommon,
+      at: 'GET /docs/:section',
+      operationId: 'getDocsSection',
+      summary: 'Get the API reference of one tag',
+      description: 'Readable without JavaScript. With it, you can try every call.',
+      success: success(200, 'The page', 'text/html', '<!doctype html>…'),
+      handle: async ({ params }) => servedPage(texts().pages.get(`/docs/${params.section}`)),
+    }),
+  ];
 }
 
-type FindPage = (path: string) => string | undefined;
-
-function pageRoute(find: FindPage): Route {
-  return route({
-    ...inCommon,
-    at: 'GET /docs',
-    operationId: 'getDocsPage',
-    summary: 'Get the API reference',
-    description: 'What all operations have in common. Each tag has its own page.',
-    success: success(200, 'The page', 'text/html', '<!doctype html>…'),
-    handle: async () => servedPage(find('/docs')),
-  });
-}
-
-function sectionRoute(find: FindPage): Route {
-  return route({
-    ...inCommon,
-    at: 'GET /docs/:section',
-    operationId: 'getDocsSection',
-    summary: 'Get the API reference of one tag',
-    description: 'Readable without JavaScript. With it, you can try every call.',
-    success: success(200, 'The page', 'text/html', '<!doctype html>…'),
-    handle: async ({ params }) => servedPage(find(`/docs/${params.section}`)),
-  });
-}
-
-function llmsRoute(llms: () => string): Route {
-  return route({
-    ...inCommon,
-    at: 'GET /llms.txt',
-    operationId: 'getLlmsText',
-    summary: 'Get the overview for coding agents',
-    description: 'Rules for clients and a list of all operations, in Markdown (llmstxt.org).',
-    success: success(
-      200,
-      'Markdown',
-      'text/plain',
-      '# Signpost\n\n> Custom domains for your SaaS …',
-    ),
-    handle: async () => served(llms(), 'text/plain'),
-  });
-}
-
-/** Only used by the pages; changes with them. */
-function styleRoute(): Route {
-  return route({
-    ...inCommon,
-    stability: 'experimental',
-    at: 'GET /docs/assets/style.css',
-    operationId: 'getDocsStyle',
-    summary: 'Get the style sheet of the API reference',
-    success: success(200, 'CSS', 'text/css', ':root {…}'),
-    handle: async () => served(style, 'text/css'),
-  });
-}
-
-/** Only used by the pages. */
-function scriptRoute(script: () => string): Route {
-  return route({
-    ...inCommon,
-    stability: 'experimental',
-    at: 'GET /docs/assets/script.js',
-    operationId: 'getDocsScript',
-    summary: 'Get the script of the API reference',
-    success: success(200, 'JavaScript', 'text/javascript', 'const KEY = …'),
-    handle: async () => served(script(), 'text/javascript'),
-  });
+/** The style and the script are only used by the pages, and change with them. */
+function fileRoutes(texts: Texts): readonly Route[] {
+  return [
+    route({
+      ...inCommon,
+      stability: 'experimental',
+      at: 'GET /docs/assets/style.css',
+      operationId: 'getDocsStyle',
+      summary: 'Get the style sheet of the API reference',
+      success: success(200, 'CSS', 'text/css', ':root {…}'),
+      handle: async () => served(style, 'text/css'),
+    }),
+    route({
+      ...inCommon,
+      stability: 'experimental',
+      at: 'GET /docs/assets/script.js',
+      operationId: 'getDocsScript',
+      summary: 'Get the script of the API reference',
+      success: success(200, 'JavaScript', 'text/javascript', 'const KEY = …'),
+      handle: async () => served(texts().script, 'text/javascript'),
+    }),
+    route({
+      ...inCommon,
+      at: 'GET /llms.txt',
+      operationId: 'getLlmsText',
+      summary: 'Get the overview for coding agents',
+      description: 'Rules for clients and a list of all operations, in Markdown (llmstxt.org).',
+      success: success(
+        200,
+        'Markdown',
+        'text/plain',
+        '# Signpost\n\n> Custom domains for your SaaS …',
+      ),
+      handle: async () => served(texts().llms, 'text/plain'),
+    }),
+  ];
 }
 
 /** The policy lets the page's own style and script load. */
