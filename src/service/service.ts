@@ -21,22 +21,14 @@ import {
 } from '../certificates/vault/derived-secrets.ts';
 import type { Config } from '../config/config.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
-import {
-  type AccountOf,
-  type AccountStore,
-  createAccountOf,
-  createAccountStore,
-} from '../db/accounts.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../db/api-keys.ts';
-import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
-import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
-import { createDeployStore, type DeployStore } from '../db/deploys.ts';
-import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
-import {
-  createDomainSettingsStore,
-  type DomainSettingsStore,
-} from '../db/domains/domain-settings.ts';
-import { createDomainStore, type DomainStore } from '../db/domains/domains.ts';
+import { type AccountOf, createAccountOf, createAccountStore } from '../db/accounts.ts';
+import { createApiKeyStore } from '../db/api-keys.ts';
+import { createDeliveryStore } from '../db/delivery/deliveries.ts';
+import { createWebhookStore } from '../db/delivery/webhooks.ts';
+import { createDeployStore } from '../db/deploys.ts';
+import { createCheckStore } from '../db/domains/checks.ts';
+import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
+import { createDomainStore } from '../db/domains/domains.ts';
 import {
   createEdgeLookups,
   type EdgeLookups,
@@ -44,12 +36,12 @@ import {
 } from '../db/domains/edge-lookups.ts';
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueBySweep, type DueBySweep } from '../db/domains/sweeps.ts';
-import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
-import { createEventFeedStore, type EventFeedStore } from '../db/events.ts';
+import { createWaitingStore } from '../db/domains/waiting.ts';
+import { createEventFeedStore } from '../db/events.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
-import { createPetStore, type PetStore } from '../db/pets.ts';
-import { createProjectStore, type ProjectStore } from '../db/projects.ts';
+import { createPetStore } from '../db/pets.ts';
+import { createProjectStore } from '../db/projects.ts';
 import { createObserver, type Observer } from '../dns/observe/observe.ts';
 import { createWire, type Wire } from '../dns/wire/wire.ts';
 import { trustedProxies } from '../net/client-address.ts';
@@ -291,22 +283,7 @@ function upstreamChecker({
 
 // The stores that need only the database.
 
-export type Stores = {
-  readonly accounts: AccountStore;
-  readonly apiKeys: ApiKeyStore;
-  readonly checks: CheckStore;
-  readonly deliveries: DeliveryStore;
-  readonly deploys: DeployStore;
-  readonly domains: DomainStore;
-  readonly events: EventFeedStore;
-  readonly pets: PetStore;
-  readonly projects: ProjectStore;
-  readonly domainSettings: DomainSettingsStore;
-  readonly waiting: WaitingStore;
-  readonly webhooks: WebhookStore;
-};
-
-function createStores({ config, database }: Pick<Opened, 'config' | 'database'>): Stores {
+function createStores({ config, database }: Pick<Opened, 'config' | 'database'>) {
   const { prisma } = database;
   // Embedded storage runs one statement at a time.
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
@@ -325,6 +302,8 @@ function createStores({ config, database }: Pick<Opened, 'config' | 'database'>)
     webhooks: createWebhookStore(prisma),
   };
 }
+
+export type Stores = Readonly<ReturnType<typeof createStores>>;
 
 type SenderParts = { readonly config: Config; readonly ownAddresses: OwnAddresses };
 
