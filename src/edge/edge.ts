@@ -1,4 +1,5 @@
 /** The edge serves customers' domains: HTTP for challenges and redirects, HTTPS for deploys. */
+
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,16 +11,12 @@ import {
   listenFault,
   shareDescriptors,
 } from '../net/connections.ts';
+import { createKeyedCount, type KeyedLimits } from '../net/keyed-count.ts';
 import { limitedLog } from '../ops/log.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
 import type { EdgeLog, EdgeService } from './edge-service.ts';
-import {
-  createRequestLimit,
-  type EdgeLimits,
-  edgeLimits,
-  type RequestLimitRules,
-} from './limits.ts';
+import { type EdgeLimits, edgeLimits } from './limits.ts';
 import { type EdgeListener, gatewayListener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
 import {
@@ -77,7 +74,7 @@ export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = 
   const proxy = createProxy(service, rules.reach, limits);
   const routes = createRoutes(service, limits);
   const connections = createOpenConnections(routes, log, limits);
-  const requests = createRequestLimit(rules.requests);
+  const requests = createKeyedCount(rules.requests);
   const http: HttpVisits = { lookups: service.lookups, routes };
   const https: HttpsVisits = { ...http, connections, count, log, proxy, requests };
   const watchReader = createReaderWatch(limits, count);
@@ -262,7 +259,8 @@ function open(
 
 export type EdgeRules = {
   readonly visitors: VisitorRules;
-  readonly requests: RequestLimitRules;
+  /** Concurrent ones to deploys, in total and per project. Each uses its own connection. */
+  readonly requests: KeyedLimits;
   readonly reach: UpstreamReach;
   readonly limits: EdgeLimits;
 };
@@ -286,7 +284,7 @@ function edgeRulesOf({
     },
     requests: {
       total: Math.min(edge.requests, descriptors.upstreams),
-      perProject: edge.requestsPerProject,
+      perKey: edge.requestsPerProject,
     },
     reach: upstreamReach(config, ownAddresses),
     limits: edgeLimits,

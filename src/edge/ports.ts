@@ -1,9 +1,9 @@
 /** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the deploy. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { KeyedCount } from '../net/keyed-count.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeLog, EdgeService } from './edge-service.ts';
-import type { RequestLimit } from './limits.ts';
 import type { OpenConnections, VisitorConnection } from './open-connections.ts';
 import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
@@ -54,7 +54,8 @@ export type HttpsVisits = HttpVisits & {
   readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
   readonly log: EdgeLog;
   readonly proxy: UpstreamProxy;
-  readonly requests: RequestLimit;
+  /** By project. */
+  readonly requests: Pick<KeyedCount, 'admit'>;
 };
 
 /** Looks up the route again: the domain can be removed at any time. `httpsPort`: for redirects. */
@@ -84,7 +85,7 @@ export async function handleHttps(
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
   const leave = requests.admit(projectId);
   if (typeof leave === 'string') {
-    count.refused(leave);
+    count.refused(leave === 'key' ? 'project' : leave);
     return sendPage(response, pages.busy(target.hostname));
   }
   count.underWay(1);

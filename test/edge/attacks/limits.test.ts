@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createRequestLimit } from '../../../src/edge/limits.ts';
 import { heldTooMuch } from '../../../src/edge/proxy/slow-readers.ts';
 import { createVisitorLimits } from '../../../src/edge/visitor-limits.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
@@ -48,7 +47,7 @@ async function ask(edge: EdgeFixture, path: string): Promise<Raw> {
 
 describe.each(fronts)('With %s in front', (front) => {
   test('a project at its request limit is busy while another one is served', async () => {
-    const limits = { total: 100, perProject: 3 };
+    const limits = { total: 100, perKey: 3 };
     const { edge, held } = await start({}, { requests: limits, front });
     for (let count = 1; count <= 3; count += 1) await ask(edge, '/wait');
     await until('three are under way', async () => held.length === 3);
@@ -63,7 +62,7 @@ describe.each(fronts)('With %s in front', (front) => {
   });
 
   test('a request stops counting when its visitor leaves', async () => {
-    const limits = { total: 2, perProject: 2 };
+    const limits = { total: 2, perKey: 2 };
     const { edge, held } = await start({}, { requests: limits, front });
     const visitors = [await ask(edge, '/wait'), await ask(edge, '/wait')];
     await until('two are under way', async () => held.length === 2);
@@ -80,17 +79,6 @@ describe.each(fronts)('With %s in front', (front) => {
     await until('some are ended', async () => edge.refusals.includes('held_bytes'));
     expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
   });
-});
-
-test('each finished request frees its place exactly once', () => {
-  const limit = createRequestLimit({ total: 2, perProject: 1 });
-  const first = limit.admit('a');
-  expect([limit.admit('a'), typeof limit.admit('b')]).toEqual(['project', 'function']);
-  expect(limit.admit('c')).toBe('total');
-  if (typeof first !== 'function') throw new Error('there was room');
-  first();
-  first();
-  expect([typeof limit.admit('c'), limit.admit('a')]).toEqual(['function', 'total']);
 });
 
 test('an address with too many handshakes is closed early while others are served', async () => {

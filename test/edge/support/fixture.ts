@@ -75,7 +75,7 @@ export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   upstreamCaId: null,
 };
 export const signingKey = createSigningKeys(new Uint8Array(32));
-export const unlimited: EdgeRules['requests'] = { total: 100_000, perProject: 100_000 };
+export const unlimited: EdgeRules['requests'] = { total: 100_000, perKey: 100_000 };
 
 /** Which server has the ports. */
 export type Front = 'own' | 'caddy';
