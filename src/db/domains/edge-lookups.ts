@@ -5,6 +5,7 @@ import { type EdgeRoute, hstsField, oldKeyEndsAt } from '../../core/operations/e
 import type { Database, PoolOptions } from '../engine/client.ts';
 import {
   createRunStatement,
+  type GatherOptions,
   type RunStatement,
   type Statement,
   shareReads,
@@ -46,21 +47,13 @@ export const edgeConnections: PoolOptions = {
 export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
   const { prisma } = database;
   const run = createRunStatement(database);
-  const findChallenge = shareReads(
-    (asked: readonly Asked[]) => findChallenges(prisma, asked),
-    nameOf,
-    challengeBatches,
-  );
+  const findChallenge = lookUp((names) => findChallenges(prisma, names), challengeBatches);
   return {
-    findRoute: shareReads((names) => findRoutes(run, names), itself, routeBatches),
-    findChallenge: (token, hostname) => findChallenge({ token, hostname }),
-    findTlsChallenge: shareReads(
-      (names) => findTlsChallenges(prisma, names),
-      itself,
-      challengeBatches,
-    ),
-    loadCertificate: shareReads((ids) => loadCertificates(run, ids), itself, certificateBatches),
-    loadUpstreamCa: shareReads((ids) => loadUpstreamCas(run, ids), itself, upstreamCaBatches),
+    findRoute: lookUp((names) => findRoutes(run, names), routeBatches),
+    findChallenge: (token, hostname) => findChallenge(`${hostname}/${token}`),
+    findTlsChallenge: lookUp((names) => findTlsChallenges(prisma, names), challengeBatches),
+    loadCertificate: lookUp((ids) => loadCertificates(run, ids), certificateBatches),
+    loadUpstreamCa: lookUp((ids) => loadUpstreamCas(run, ids), upstreamCaBatches),
     async listNames(max) {
       const rows = await run<{ readonly hostname: string }>(names, [max]);
       return rows.map(({ hostname }) => hostname);
@@ -68,29 +61,30 @@ export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): 
   };
 }
 
-type Asked = { readonly token: string; readonly hostname: string };
-const nameOf = ({ token, hostname }: Asked) => `${hostname}/${token}`;
-const itself = (name: string) => name;
+/** `read`: what exists, by name. Null for the others. */
+function lookUp<Value>(
+  read: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+  options: GatherOptions,
+): (name: string) => Promise<Value | null> {
+  const readEach = async (names: readonly string[]) => {
+    const byName = await read(names);
+    return names.map((name) => byName.get(name) ?? null);
+  };
+  return shareReads(readEach, (name) => name, options);
+}
 
-/** One answer for each, in order. The functions below do the same. */
-async function findChallenges(
-  prisma: PrismaClient,
-  asked: readonly Asked[],
-): Promise<readonly (string | null)[]> {
-  const token = { in: asked.map((one) => one.token) };
+/** By `<host name>/<token>`. */
+async function findChallenges(prisma: PrismaClient, names: readonly string[]) {
+  const token = { in: names.map((name) => name.slice(name.indexOf('/') + 1)) };
   const certificate: Prisma.CertificateWhereInput = {
     status: 'ordering',
     domain: { removedAt: null },
   };
   const open = await prisma.challenge.findMany({ where: { token, type: 'http-01', certificate } });
-  const byName = new Map(open.map((challenge) => [nameOf(challenge), challenge.keyAuthorization]));
-  return asked.map((one) => byName.get(nameOf(one)) ?? null);
+  return new Map(open.map((one) => [`${one.hostname}/${one.token}`, one.keyAuthorization]));
 }
 
-async function findTlsChallenges(
-  prisma: PrismaClient,
-  hostnames: readonly string[],
-): Promise<readonly (string | null)[]> {
+async function findTlsChallenges(prisma: PrismaClient, hostnames: readonly string[]) {
   const domain = { removedAt: null, status: { in: [...heldStatuses] } };
   const open = await prisma.challenge.findMany({
     where: {
@@ -100,8 +94,7 @@ async function findTlsChallenges(
     },
     orderBy: { certificate: { createdAt: 'asc' } }, // the newest comes last and wins
   });
-  const byName = new Map(open.map((each) => [each.hostname, each.keyAuthorization]));
-  return hostnames.map((hostname) => byName.get(hostname) ?? null);
+  return new Map(open.map((each) => [each.hostname, each.keyAuthorization]));
 }
 
 const certificates: Statement = {
@@ -113,13 +106,12 @@ const certificates: Statement = {
 async function loadCertificates(run: RunStatement, ids: readonly string[]) {
   type Row = { readonly id: string; readonly chain: string; readonly sealedKey: string };
   const rows = await run<Row>(certificates, [ids]);
-  const byId = new Map(
+  return new Map(
     rows.map(({ id, chain, sealedKey }) => [
       id,
       { chain, sealedKey: Buffer.from(sealedKey, 'base64') },
     ]),
   );
-  return ids.map((id) => byId.get(id) ?? null);
 }
 
 const names: Statement = {
@@ -136,8 +128,7 @@ const upstreamCas: Statement = {
 
 async function loadUpstreamCas(run: RunStatement, ids: readonly string[]) {
   const rows = await run<{ readonly id: string; readonly upstreamCa: string }>(upstreamCas, [ids]);
-  const byId = new Map(rows.map(({ id, upstreamCa }) => [id, upstreamCa]));
-  return ids.map((id) => byId.get(id) ?? null);
+  return new Map(rows.map(({ id, upstreamCa }) => [id, upstreamCa]));
 }
 
 /** A redirect and HSTS are one row or none; none of their other columns is null. */
@@ -179,14 +170,9 @@ type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing' | 'hsts'> & {
   readonly hstsPreload: string | null;
 };
 
-/** The names must be distinct. */
-async function findRoutes(
-  run: RunStatement,
-  hostnames: readonly string[],
-): Promise<readonly (EdgeRoute | null)[]> {
+async function findRoutes(run: RunStatement, hostnames: readonly string[]) {
   const rows = await run<RouteRow>(routes, [hostnames]);
-  const byName = new Map(rows.map((row) => [row.hostname, toRoute(row)]));
-  return hostnames.map((name) => byName.get(name) ?? null);
+  return new Map(rows.map((row) => [row.hostname, toRoute(row)]));
 }
 
 function toRoute(row: RouteRow): EdgeRoute {
