@@ -5,7 +5,7 @@ import { isAnswerInAnyCase, type QueryExchange } from './exchange.ts';
 export type TcpServer = { readonly address: string; readonly port: number };
 
 /**
- * The answer without its length prefix (RFC 1035, 4.2.2), or: `silent`: the timeout, or an abort.
+ * The answer without its length prefix (RFC 1035, 4.2.2), or: `silent`: the timeout.
  * `closed`: the connection failed or was closed. `malformed`: not an answer to any of the queries.
  * `too_much`: `take` refused further bytes. `unpaid`: `pay` refused to send.
  */
@@ -22,7 +22,6 @@ export type TcpConnection = {
 type TcpWait = {
   /** For connection and answer. */
   readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
   /** Called before it is sent, once connected. */
   readonly pay: () => boolean;
 };
@@ -122,7 +121,7 @@ function createQueries() {
   const late: QueryExchange[] = [];
   let haveAnswer = false;
 
-  function wait(exchange: QueryExchange, { timeoutMs, signal }: TcpWait): Promise<TcpEnd> {
+  function wait(exchange: QueryExchange, { timeoutMs }: TcpWait): Promise<TcpEnd> {
     return new Promise((resolve) => {
       const giveUp = () => {
         late.push(exchange);
@@ -131,12 +130,10 @@ function createQueries() {
       const timer = setTimeout(giveUp, timeoutMs);
       const end = (how: TcpEnd) => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', giveUp);
         waiting.delete(exchange);
         resolve(how);
       };
       waiting.set(exchange, end);
-      signal?.addEventListener('abort', giveUp);
     });
   }
 

@@ -17,7 +17,6 @@ export type PendingQuery = {
   readonly server: SocketAddress;
   readonly timeoutMs: number;
   readonly budget: QueryBudget;
-  readonly signal: AbortSignal | undefined;
   /** Only the first call counts. */
   readonly resolve: (answer: WireAnswer) => void;
   readonly askedAt: number;

@@ -56,12 +56,8 @@ import {
 } from './udp-sockets.ts';
 
 type WireAskOptions = {
-  /** Of each UDP try. */
-  readonly timeoutMs?: number;
   /** Counted down by messages and bytes; once exhausted, a timeout. Default: unlimited. */
   readonly budget?: QueryBudget;
-  /** The query then settles as a timeout within about 25 ms. */
-  readonly signal?: AbortSignal;
 };
 
 /** One per process. */
@@ -140,16 +136,17 @@ function start(
   state: State,
   question: Question,
   given: SocketAddress,
-  { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: WireAskOptions,
+  { budget = unlimited }: WireAskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
-  if (state.closing.signal.aborted || signal?.aborted) {
+  if (state.closing.signal.aborted) {
     resolve(TIMEOUT);
     return;
   }
   const server = asSource(given);
   const askedAt = performance.now();
-  const asking = { question, server, timeoutMs, budget, signal, resolve, askedAt };
+  const { timeoutMs } = state.options;
+  const asking = { question, server, timeoutMs, budget, resolve, askedAt };
   if (usesTcp(budget, server)) void startOverTcp(state, asking);
   else startOverUdp(state, asking);
 }
@@ -157,7 +154,7 @@ function start(
 type Asking = Omit<PendingQuery, 'dueAt' | 'responded' | 'socket' | 'exchange'>;
 
 function startOverUdp(state: State, asking: Asking): void {
-  const { question, server, timeoutMs, budget, signal, resolve, askedAt } = asking;
+  const { question, server, timeoutMs, budget, resolve, askedAt } = asking;
   if (!takeQuestion(budget)) {
     resolve(cutOff({ responded: false }));
     return;
@@ -178,7 +175,6 @@ function startOverUdp(state: State, asking: Asking): void {
     server,
     timeoutMs,
     budget,
-    signal,
     resolve,
     askedAt,
     dueAt,
@@ -215,8 +211,8 @@ function sweep(state: State): void {
 }
 
 function check(state: State, waiting: PendingQuery, now: number): void {
-  const { budget, signal, exchange, dueAt } = waiting;
-  if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, silenceOf(waiting));
+  const { budget, exchange, dueAt } = waiting;
+  if (isCutOff(budget, now)) settle(waiting, silenceOf(waiting));
   else if (now < dueAt) return;
   else if (exchange.edns && exchange.mixedCase) {
     tryOverTcp(state, waiting);
@@ -308,7 +304,6 @@ type TcpQuery = {
   readonly exchange: QueryExchange;
   readonly server: SocketAddress;
   readonly budget: QueryBudget;
-  readonly signal: AbortSignal | undefined;
   /** Of the first message, over UDP or TCP; on the clock of performance.now(). */
   readonly askedAt: number;
   /** Whether the server sent anything over UDP. */
@@ -333,7 +328,7 @@ async function askOverTcp(outlet: TcpOutlet, asked: TcpQuery): Promise<WireAnswe
 
 /** Opens another connection if the server closed one after an answer (RFC 7766, 6.2.4). */
 async function askWhole(outlet: TcpOutlet, asked: TcpQuery): Promise<Buffer | WireAnswer> {
-  const { exchange, server, budget, signal } = asked;
+  const { exchange, server, budget } = asked;
   const known = tcpOf(budget, server);
   if (known.outcome === 'fails') return silenceOf(asked);
   if (isSpent(budget)) return cutOff(asked);
@@ -341,7 +336,6 @@ async function askWhole(outlet: TcpOutlet, asked: TcpQuery): Promise<Buffer | Wi
   const timeoutMs = Math.min(outlet.options.tcpTimeoutMs, budget.deadline - performance.now());
   const end = await connection.ask(exchange, {
     timeoutMs,
-    signal,
     pay: () => takeQuestion(budget),
   });
   if (end === 'unpaid') return cutOff(asked);
