@@ -2,6 +2,7 @@
 
 import type { ServedTimes } from '../certificates/renewal.ts';
 import { type Finding, type FindingCode, isOurTrouble, severityOf } from '../diagnosis/findings.ts';
+import type { DomainRecord } from '../records.ts';
 import { scaledMs } from '../time.ts';
 import { type DomainEvent, type EscalationEnd, eventOfCheck, findingsChanged } from './events.ts';
 import { type Eagerness, nextWaitMs, recheckAt, recheckWaits, windowEnd } from './ladder.ts';
@@ -18,12 +19,7 @@ export type CheckedDomain = {
   readonly state: DomainState;
   /** Of the previous check. */
   readonly findings: readonly Finding[];
-  /** Of the newest certificate. */
-  readonly certificateEndsAt: Date | null;
-  readonly escalateAt: Date | null;
-  /** Approximately when the last viewer of the domain's page leaves. */
-  readonly watchedUntil: Date | null;
-};
+} & Pick<DomainRecord, 'certificateEndsAt' | 'escalateAt' | 'watchedUntil'>;
 
 export type CheckRules = CheckTimes & {
   readonly now: Date;

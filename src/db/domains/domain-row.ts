@@ -1,49 +1,44 @@
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
+import type { CheckedDomain } from '../../core/life/check.ts';
 import {
   type DomainState,
   type DomainStatus,
   heldStatuses,
   servedStatuses,
 } from '../../core/life/lifecycle.ts';
+import type { DomainRecord } from '../../core/records.ts';
 import { Prisma } from '../generated/client.ts';
 
-/** What a job loads of its domain. */
-export type LoadedDomain = {
-  readonly id: string;
-  readonly projectId: string;
-  readonly hostname: string;
-  readonly target: string;
-  /** A save succeeds only while both are as loaded. */
-  readonly epoch: number;
-  readonly version: number;
-  readonly attempts: number;
-  readonly state: DomainState;
-  readonly findings: readonly Finding[];
+/** What a job loads of its domain. A save succeeds only while epoch and version are as loaded. */
+export type LoadedDomain = CheckedDomain & {
   /** Of the last full check. */
   readonly observation: Observation | null;
-  readonly lastCheckedAt: Date | null;
-  readonly nextCheckAt: Date | null;
-  readonly recheckAt: Date | null;
-  readonly escalateAt: Date | null;
-  readonly certificateEndsAt: Date | null;
-  readonly watchedUntil: Date | null;
-};
+} & Pick<
+    DomainRecord,
+    | 'id'
+    | 'projectId'
+    | 'hostname'
+    | 'target'
+    | 'epoch'
+    | 'version'
+    | 'attempts'
+    | 'lastCheckedAt'
+    | 'nextCheckAt'
+    | 'recheckAt'
+  >;
 
 /** The observation has its own table. */
 export type DomainRow = Omit<LoadedDomain, 'observation'>;
 
-type StateColumns = {
-  readonly status: DomainStatus;
-  readonly pendingSince: Date;
-  readonly verifiedAt: Date | null;
-  readonly missedAt: Date | null;
-  readonly driftedAt: Date | null;
-  readonly failedAt: Date | null;
-};
+type StateColumns = Pick<
+  DomainRecord,
+  'status' | 'pendingSince' | 'verifiedAt' | 'missedAt' | 'driftedAt' | 'failedAt'
+>;
 
 type Columns = Omit<DomainRow, 'state' | 'findings'> &
-  StateColumns & { readonly findings: unknown };
+  StateColumns &
+  Pick<DomainRecord, 'findings'>;
 
 export function toDomainRow(row: Columns): DomainRow {
   return toLoadedDomain({ ...row, observation: null });
