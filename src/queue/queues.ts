@@ -1,8 +1,7 @@
 /** The producers' side of the queues. Workers are created in workers/start.ts. */
-import { type IQueueBackend, type Job, type JobType, Queue } from 'bullmq';
+import { type IQueueBackend, type Job, type JobState, type JobType, Queue } from 'bullmq';
 import { chunksOf } from '../core/chunks.ts';
 import {
-  type AnyJob,
   type DomainJob,
   type DomainQueue,
   domainQueues,
@@ -17,18 +16,11 @@ import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import { createAccountTurns, laterTurn } from './account-turns.ts';
 import type { NoConnection, QueueBackend } from './backend.ts';
 
-type QueuedJob<N extends QueueName> = {
+export type WantedJob<N extends QueueName = QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
   /** Its account takes turns with others. Missing: runs before all that do. */
-  readonly projectId?: string | undefined;
-};
-
-/** A job that must be in its queue according to the database. */
-export type WantedJob = {
-  readonly job: AnyJob;
-  readonly runAt: Date;
   readonly projectId?: string | undefined;
   /** It was quarantined before: its next fault quarantines it again. */
   readonly probation?: true;
@@ -49,7 +41,7 @@ export type Ensured = { readonly added: number; readonly woken: number };
 /** Every call rejects within seconds while the server is down, and works again afterwards. */
 export type Queues = {
   /** Adds missing jobs; existing ones stay unchanged in any state. */
-  enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
+  enqueue<N extends QueueName>(name: N, jobs: readonly WantedJob<N>[]): Promise<void>;
   /** Jobs that are missing, ended, or delayed far past `runAt`. Changes nothing. */
   astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
   /** Adds jobs that are missing or have ended; runs those that are delayed far past `runAt`. */
@@ -304,7 +296,7 @@ const LINES = 50;
 async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | null> {
   const job = await queue.getJob(id);
   if (job === undefined) return null;
-  const state = stateOf(await job.getState());
+  const state = shownStates[await job.getState()] ?? 'unknown'; // it changed in between
   const { logs } = await queue.getJobLogs(id, 0, LINES - 1, false);
   return {
     state,
@@ -320,21 +312,15 @@ function dueOf({ delay, processedOn, timestamp }: Job): number {
   return (processedOn ?? timestamp) + delay;
 }
 
-function stateOf(state: Awaited<ReturnType<Job['getState']>>): SeenJob['state'] {
-  switch (state) {
-    case 'active':
-    case 'delayed':
-    case 'completed':
-    case 'failed':
-      return state;
-    case 'waiting':
-    case 'prioritized':
-    case 'waiting-children':
-      return 'waiting';
-    default:
-      return 'unknown'; // it changed in between
-  }
-}
+const shownStates: Partial<Record<JobState | 'unknown', SeenJob['state']>> = {
+  active: 'active',
+  delayed: 'delayed',
+  completed: 'completed',
+  failed: 'failed',
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  'waiting-children': 'waiting',
+};
 
 // The jobs of one domain.
 
