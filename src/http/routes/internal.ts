@@ -7,6 +7,7 @@ import { createIsNeighbor, trustedProxies } from '../../net/client-address.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
+import { component } from '../schemas/common.ts';
 
 /** Caddy defines the parameter: `?domain=<name>`. */
 const askQuery = z.strictObject({
@@ -16,9 +17,9 @@ const askQuery = z.strictObject({
   }),
 });
 
-const held = z
-  .object({ hostname: z.string().describe('DNS form: A-labels, lower case') })
-  .meta({ id: 'HeldHostname', description: 'A host name that a project holds' });
+const held = component('HeldHostname', 'A host name that a project holds', {
+  hostname: z.string().describe('DNS form: A-labels, lower case'),
+});
 
 /**
  * Needs no key. Clients outside private networks get 404, as for an unknown path. Caddy treats every

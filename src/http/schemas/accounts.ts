@@ -8,6 +8,7 @@ import {
 import { DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
 import { nameText, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { pageQuery } from '../pipeline/paging.ts';
+import { component, requestComponent } from './common.ts';
 
 export const accountId = uuid().describe('ID of the account');
 
@@ -35,33 +36,36 @@ function limitFields<T extends z.ZodType>(fieldOf: (words: string) => T) {
   return Object.fromEntries(entries) as { readonly [N in AccountLimitName]: T }; // one per name
 }
 
-const limitChange = z
-  .strictObject(
-    limitFields((description) =>
-      z
-        .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
-        .optional()
-        .describe(`${description}; null for the usual limit`),
-    ),
-  )
-  .meta({ id: 'AccountLimitChange', description: 'Limits to set; omitted ones stay' });
+const limitChange = requestComponent(
+  'AccountLimitChange',
+  'Limits to set; omitted ones stay',
+  limitFields((description) =>
+    z
+      .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
+      .optional()
+      .describe(`${description}; null for the usual limit`),
+  ),
+);
 
-const limits = z
-  .object(
-    limitFields((description) =>
-      z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).describe(description),
-    ),
-  )
-  .meta({ id: 'AccountLimits', description: 'Limits of an account; null: no limit' });
+const limits = component(
+  'AccountLimits',
+  'Limits of an account; null: no limit',
+  limitFields((description) =>
+    z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).describe(description),
+  ),
+);
 
-export const newAccount = z
-  .strictObject({ name, limits: limitChange.optional() })
-  .meta({ id: 'NewAccount', description: 'Account to create' });
+export const newAccount = requestComponent('NewAccount', 'Account to create', {
+  name,
+  limits: limitChange.optional(),
+});
 
 /** An empty object changes nothing. */
-export const accountChange = z
-  .strictObject({ name: name.optional(), limits: limitChange.optional() })
-  .meta({ id: 'AccountChange', description: 'Fields to change; omitted fields keep their values' });
+export const accountChange = requestComponent(
+  'AccountChange',
+  'Fields to change; omitted fields keep their values',
+  { name: name.optional(), limits: limitChange.optional() },
+);
 
 /** Without `projects`, an account with projects is not closed. */
 export const accountClosing = z.strictObject({
@@ -71,18 +75,16 @@ export const accountClosing = z.strictObject({
     .describe('Use `delete` to also delete its projects with their live domains'),
 });
 
-export const account = z
-  .object({
-    id: accountId,
-    name: z.string().describe('Display name of the account'),
-    isDefault: z
-      .boolean()
-      .describe('Whether projects created without an account belong to it. It cannot be closed'),
-    limits,
-    createdAt: time().describe('When the account was created'),
-    closedAt: z.nullable(time()).describe('When the account was closed; null if it is open'),
-  })
-  .meta({ id: 'Account', description: 'A customer of the platform, with projects and keys' });
+export const account = component('Account', 'A customer of the platform, with projects and keys', {
+  id: accountId,
+  name: z.string().describe('Display name of the account'),
+  isDefault: z
+    .boolean()
+    .describe('Whether projects created without an account belong to it. It cannot be closed'),
+  limits,
+  createdAt: time().describe('When the account was created'),
+  closedAt: z.nullable(time()).describe('When the account was closed; null if it is open'),
+});
 
 export const accountList = z
   .array(account)
@@ -90,20 +92,18 @@ export const accountList = z
 
 export const accountsQuery = pageQuery('accounts');
 
-const used = z
-  .object({
-    used: z
-      .nullable(wholeNumber({ min: 0, max: LIMIT_MAX }))
-      .describe('In use now; null if each process counts for itself'),
-    limit: z
-      .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
-      .describe('The limit; null: no limit'),
-  })
-  .meta({ id: 'LimitUsage', description: 'How much of a limit is used' });
+const used = component('LimitUsage', 'How much of a limit is used', {
+  used: z
+    .nullable(wholeNumber({ min: 0, max: LIMIT_MAX }))
+    .describe('In use now; null if each process counts for itself'),
+  limit: z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).describe('The limit; null: no limit'),
+});
 
-export const accountUsage = z
-  .object(limitFields((description) => used.describe(description)))
-  .meta({ id: 'AccountUsage', description: 'What an account has, and its limits' });
+export const accountUsage = component(
+  'AccountUsage',
+  'What an account has, and its limits',
+  limitFields((description) => used.describe(description)),
+);
 
 export const docsAccount = {
   id: '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
 import { hstsMaxAge, mayPreload } from '../../core/operations/edge-route.ts';
 import { wholeNumber } from '../pipeline/json.ts';
+import { component, requestComponent } from './common.ts';
 
 /** Longer than any name, because users paste URLs. */
 const typed = (description: string) => z.string().max(2_048, 'is too long').describe(description);
@@ -20,45 +21,42 @@ const status = () =>
 const primaryWords = 'The primary domain; null if none is chosen';
 const redirectsWords = `In the order of the request; at most ${REDIRECTS_MAX}`;
 
-const newRedirect = z
-  .strictObject({
-    from: typed('Domain that redirects, in any spelling'),
-    to: typed('Target domain, in any spelling'),
-    status: status(),
-  })
-  .meta({ id: 'NewRedirect', description: 'A redirect from one domain to another' });
+const newRedirect = requestComponent('NewRedirect', 'A redirect from one domain to another', {
+  from: typed('Domain that redirects, in any spelling'),
+  to: typed('Target domain, in any spelling'),
+  status: status(),
+});
 
 /** Replaces all settings. src/core/names/redirects.ts checks the rules between entries. */
-export const newDomainSettings = z
-  .strictObject({
+export const newDomainSettings = requestComponent(
+  'NewDomainSettings',
+  'Domain settings that replace the current ones',
+  {
     domains: z.strictObject({
       primary: z.nullable(typed(primaryWords)),
       redirects: z.array(newRedirect).describe(redirectsWords),
     }),
-  })
-  .meta({ id: 'NewDomainSettings', description: 'Domain settings that replace the current ones' });
+  },
+);
 
 /** The event for a removed domain lists the redirects removed with it. */
-export const redirect = z
-  .object({
-    from: stored('Domain that redirects'),
-    to: stored('Target domain'),
-    status: status(),
-  })
-  .meta({ id: 'Redirect', description: 'A redirect between two domains of the project' });
+export const redirect = component('Redirect', 'A redirect between two domains of the project', {
+  from: stored('Domain that redirects'),
+  to: stored('Target domain'),
+  status: status(),
+});
 
 /** Host names are A-labels in lower case. */
-export const domainSettings = z
-  .object({
+export const domainSettings = component(
+  'DomainSettings',
+  "A project's primary domain and redirects",
+  {
     domains: z.object({
       primary: z.nullable(stored(primaryWords)),
       redirects: z.array(redirect).describe(redirectsWords),
     }),
-  })
-  .meta({
-    id: 'DomainSettings',
-    description: "A project's primary domain and redirects",
-  });
+  },
+);
 
 const maxAge = wholeNumber({ min: 0, max: hstsMaxAge.most }).describe(
   'How long browsers use only HTTPS for the domain, in seconds; 0 ends it',
@@ -80,16 +78,15 @@ export const newHsts = z
   })
   .meta({ id: 'NewHsts', description: "HSTS policy that replaces the domain's current one" });
 
-export const hsts = z
-  .object({
+export const hsts = component(
+  'Hsts',
+  '`Strict-Transport-Security` header of every HTTPS response (RFC 6797)',
+  {
     maxAge,
     includeSubdomains: z.boolean().describe(subdomainsWords),
     preload: z.boolean().describe(preloadWords),
-  })
-  .meta({
-    id: 'Hsts',
-    description: '`Strict-Transport-Security` header of every HTTPS response (RFC 6797)',
-  });
+  },
+);
 
 export const docsHsts = { maxAge: 2_592_000, includeSubdomains: false, preload: false };
 

@@ -19,7 +19,7 @@ import {
 import { text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { certificate } from './certificates.ts';
-import { actor, explainedEnum, sentence } from './common.ts';
+import { actor, component, explainedEnum, requestComponent, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 import { projectId } from './projects.ts';
@@ -30,29 +30,30 @@ const hostname = z
   .max(2_048, 'is too long')
   .describe('The host name. Unicode, upper case and pasted URLs are accepted');
 
-export const newDomain = z
-  .strictObject({ hostname, metadata: newMetadata.default({}) })
-  .meta({ id: 'NewDomain', description: 'Domain to attach to a project' });
+export const newDomain = requestComponent('NewDomain', 'Domain to attach to a project', {
+  hostname,
+  metadata: newMetadata.default({}),
+});
 
-export const domainChange = z
-  .strictObject({ metadata: metadataChange.optional() })
-  .meta({ id: 'DomainChange', description: 'Fields to change; omitted fields keep their values' });
+export const domainChange = requestComponent(
+  'DomainChange',
+  'Fields to change; omitted fields keep their values',
+  { metadata: metadataChange.optional() },
+);
 
 export const hostnameQuery = z.strictObject({
   text: hostname.meta({ example: 'https://Docs.Example.com/' }),
 });
 
 /** Parsed as adding a domain does. The record's value is known only after the domain is added. */
-export const hostnameReading = z
-  .object({
-    hostname: z.string().describe('DNS form: A-labels, lower case'),
-    unicodeHostname: z.string().describe('Display form: Unicode'),
-    zone: z.string().describe('The registrable domain'),
-    record: z
-      .object({ type: z.enum(['CNAME', 'ALIAS']), name: z.string() })
-      .describe('The record to create in that zone'),
-  })
-  .meta({ id: 'HostnameReading', description: 'A parsed host name' });
+export const hostnameReading = component('HostnameReading', 'A parsed host name', {
+  hostname: z.string().describe('DNS form: A-labels, lower case'),
+  unicodeHostname: z.string().describe('Display form: Unicode'),
+  zone: z.string().describe('The registrable domain'),
+  record: z
+    .object({ type: z.enum(['CNAME', 'ALIAS']), name: z.string() })
+    .describe('The record to create in that zone'),
+});
 
 /** The type of `words` covers exactly the statuses of src/core/life/lifecycle.ts. */
 export const domainStatus = explainedEnum('DomainStatus', 'Status of the domain', {
@@ -64,16 +65,14 @@ export const domainStatus = explainedEnum('DomainStatus', 'Status of the domain'
 } satisfies Readonly<Record<DomainStatus, string>>);
 
 /** `ttl` is in seconds, and always 3,600. */
-export const dnsRecord = z
-  .object({
-    type: z
-      .enum(['CNAME', 'ALIAS'])
-      .describe('`ALIAS` for an apex domain; some providers call it ANAME or CNAME flattening'),
-    name: z.string().describe('Relative to the zone; `@` is the zone itself'),
-    value: z.string().describe("The record's value"),
-    ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
-  })
-  .meta({ id: 'DomainRecord', description: 'DNS record to create; it never changes' });
+export const dnsRecord = component('DomainRecord', 'DNS record to create; it never changes', {
+  type: z
+    .enum(['CNAME', 'ALIAS'])
+    .describe('`ALIAS` for an apex domain; some providers call it ANAME or CNAME flattening'),
+  name: z.string().describe('Relative to the zone; `@` is the zone itself'),
+  value: z.string().describe("The record's value"),
+  ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
+});
 
 /** Later versions add more codes. */
 export const findingCode = explainedEnum('FindingCode', 'Code of a finding', meanings);
@@ -90,23 +89,22 @@ const hintCodes = Object.keys({
   ...caaHintWords,
 }) as readonly ExplainedHint['code'][];
 
-const hint = z
-  .object({ code: z.enum(hintCodes), text: sentence('The likely mistake and its fix') })
-  .meta({ id: 'Hint', description: 'Likely mistake behind a finding' });
+const hint = component('Hint', 'Likely mistake behind a finding', {
+  code: z.enum(hintCodes),
+  text: sentence('The likely mistake and its fix'),
+});
 
 /** Branch on the code; the texts may change. */
-export const finding = z
-  .object({
-    code: findingCode,
-    severity,
-    actor,
-    summary: sentence('The problem'),
-    expected: sentence('The expected DNS state'),
-    found: sentence('The actual DNS state'),
-    action: sentence('How to fix it'),
-    hints: z.array(hint).describe('Likely mistakes that caused it'),
-  })
-  .meta({ id: 'Finding', description: "Finding about a domain's DNS" });
+export const finding = component('Finding', "Finding about a domain's DNS", {
+  code: findingCode,
+  severity,
+  actor,
+  summary: sentence('The problem'),
+  expected: sentence('The expected DNS state'),
+  found: sentence('The actual DNS state'),
+  action: sentence('How to fix it'),
+  hints: z.array(hint).describe('Likely mistakes that caused it'),
+});
 
 /** Later versions add more causes. */
 export const escalationCause = explainedEnum(
@@ -131,73 +129,61 @@ export const escalationCause = explainedEnum(
 );
 
 /** The customer's view; EscalationCase is the operator's view. */
-const escalation = z
-  .object({
+const escalation = component(
+  'Escalation',
+  'A problem that an operator needs to solve: the certificate could not be issued or renewed',
+  {
     openedAt: time(),
     cause: escalationCause,
     summary: sentence('The cause and its evidence'),
     nextAction: sentence('What Signpost does next'),
-  })
-  .meta({
-    id: 'Escalation',
-    description:
-      'A problem that an operator needs to solve: the certificate could not be issued or renewed',
-  });
+  },
+);
 
 /** Recognized by the zone's name servers (src/core/diagnosis/providers.ts). */
-export const provider = z
-  .object({
-    name: z.string(),
-    apex: z
-      .nullable(z.string())
-      .describe("The provider's name for an ALIAS record; null if it has none or it is unknown"),
-    where: sentence('Where to enter DNS records'),
-    dnsUrl: z
-      .nullable(z.string())
-      .describe('Page with the records; null without a documented link'),
-    siteUrl: z.nullable(z.string()).describe('Its start page; null if unknown'),
-  })
-  .meta({ id: 'Provider', description: 'DNS provider, recognized by its name servers' });
+export const provider = component('Provider', 'DNS provider, recognized by its name servers', {
+  name: z.string(),
+  apex: z
+    .nullable(z.string())
+    .describe("The provider's name for an ALIAS record; null if it has none or it is unknown"),
+  where: sentence('Where to enter DNS records'),
+  dnsUrl: z.nullable(z.string()).describe('Page with the records; null without a documented link'),
+  siteUrl: z.nullable(z.string()).describe('Its start page; null if unknown'),
+});
 
 /** Readable texts for a page. A diagnosis has the individual answers. */
-const serverShows = z
-  .object({
-    server: sentence('Name of the server, or its address if configured by address'),
-    address: z.nullable(z.string()).describe('The address that was queried'),
-    verdict: z
-      .enum(['right', 'wrong', 'unknown'])
-      .describe('Whether the record is correct; `unknown` means no usable answer'),
-    shows: sentence('Its answer for the host name'),
-  })
-  .meta({ id: 'ServerShows', description: "One name server's answer" });
+const serverShows = component('ServerShows', "One name server's answer", {
+  server: sentence('Name of the server, or its address if configured by address'),
+  address: z.nullable(z.string()).describe('The address that was queried'),
+  verdict: z
+    .enum(['right', 'wrong', 'unknown'])
+    .describe('Whether the record is correct; `unknown` means no usable answer'),
+  shows: sentence('Its answer for the host name'),
+});
 
 /** Null in a domain that was not checked yet. */
-const observation = z
-  .object({
-    at: time().describe('When this was last observed in full; later checks found no change'),
-    view: z
-      .enum(['authoritative', 'recursive'])
-      .describe("`authoritative`: the zone's own name servers; `recursive`: resolvers"),
-    servers: z.array(serverShows),
-  })
-  .meta({ id: 'DomainObservation', description: 'Answers of each name server' });
+const observation = component('DomainObservation', 'Answers of each name server', {
+  at: time().describe('When this was last observed in full; later checks found no change'),
+  view: z
+    .enum(['authoritative', 'recursive'])
+    .describe("`authoritative`: the zone's own name servers; `recursive`: resolvers"),
+  servers: z.array(serverShows),
+});
 
-const checks = z
-  .object({
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
-      'Number of checks since the domain was added or its verification restarted',
+const checks = component('Checks', 'DNS checks of a domain', {
+  attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
+    'Number of checks since the domain was added or its verification restarted',
+  ),
+  lastCheckedAt: z.nullable(time()),
+  nextCheckAt: z
+    .nullable(time())
+    .describe(
+      'Time of the next DNS check; null while a certificate is due first, or if checks have ended',
     ),
-    lastCheckedAt: z.nullable(time()),
-    nextCheckAt: z
-      .nullable(time())
-      .describe(
-        'Time of the next DNS check; null while a certificate is due first, or if checks have ended',
-      ),
-    windowEndsAt: z
-      .nullable(time())
-      .describe('End of the verification window; null unless the domain is pending'),
-  })
-  .meta({ id: 'Checks', description: 'DNS checks of a domain' });
+  windowEndsAt: z
+    .nullable(time())
+    .describe('End of the verification window; null unless the domain is pending'),
+});
 
 // src/core/life/summary/ builds the values. The dashboard and the CLI show the same.
 
@@ -209,27 +195,22 @@ const tone = explainedEnum('Tone', 'How urgent it is', {
   idle: 'Not yet, or unknown',
 } satisfies Readonly<Record<Tone, string>>);
 
-const summary = z
-  .object({
-    tone,
-    badge: z.enum(badges).describe('Label of the state, for people'),
-    headline: sentence('What to do, or that there is nothing to do'),
-    text: sentence('Why'),
-    brief: sentence('A few words, for a list'),
-    path: z
-      .array(z.object({ step: z.enum(pathSteps), tone }))
-      .describe('The way of a request, as far as it is measured'),
-    action: z.nullable(z.enum(summaryActions)).describe('What to offer first; null for nothing'),
-    actor: z.nullable(actor).describe('Who needs to act; null if no action is needed'),
-    line: sentence('Summary in one line, including the time'),
-    now: sentence('Headline and text as sentences'),
-    next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
-    nextAt: z.nullable(time()),
-  })
-  .meta({
-    id: 'Summary',
-    description: 'How the domain stands, for people',
-  });
+const summary = component('Summary', 'How the domain stands, for people', {
+  tone,
+  badge: z.enum(badges).describe('Label of the state, for people'),
+  headline: sentence('What to do, or that there is nothing to do'),
+  text: sentence('Why'),
+  brief: sentence('A few words, for a list'),
+  path: z
+    .array(z.object({ step: z.enum(pathSteps), tone }))
+    .describe('The way of a request, as far as it is measured'),
+  action: z.nullable(z.enum(summaryActions)).describe('What to offer first; null for nothing'),
+  actor: z.nullable(actor).describe('Who needs to act; null if no action is needed'),
+  line: sentence('Summary in one line, including the time'),
+  now: sentence('Headline and text as sentences'),
+  next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
+  nextAt: z.nullable(time()),
+});
 
 // src/core/diagnosis/changes/ builds the values.
 
@@ -240,68 +221,62 @@ const states = {
   unknown: 'Not checked, or no usable answer',
 } satisfies Readonly<Record<ChangeState, string>>;
 
-const serverChange = z
-  .object({
-    name: z.string().describe('Name, or address of a resolver'),
-    state: z.enum(['done', 'to_do', 'unknown']),
-    shows: sentence('What it has'),
-  })
-  .meta({ id: 'ServerChange', description: 'One name server' });
+const serverChange = component('ServerChange', 'One name server', {
+  name: z.string().describe('Name, or address of a resolver'),
+  state: z.enum(['done', 'to_do', 'unknown']),
+  shows: sentence('What it has'),
+});
 
 /** A TTL has 31 bits (RFC 2181, section 8). */
 const ttl = wholeNumber({ min: 0, max: 2_147_483_647 });
 
-const dnsChange = z
-  .object({
-    verb: explainedEnum('ChangeVerb', 'What to do with the record', {
-      add: 'Create it',
-      change: 'Replace its value `was` by `value`',
-      delete: 'Delete it',
-      keep: 'Leave it as it is',
-    } satisfies Readonly<Record<ChangeVerb, string>>),
-    type: z.enum(changeTypes).describe('As the form of the DNS provider calls it'),
-    name: z
-      .string()
-      .describe(
-        'As the form of the DNS provider expects it: `docs`; `@` or empty for the zone itself; a full name with a final dot in another zone',
-      ),
-    value: z.string().describe("The record's value; CAA in presentation form"),
-    was: z.string().optional().describe('The value to replace; only with `change`'),
-    ttl: ttl.describe('TTL in seconds; of `delete` and `keep` as observed'),
-    state: explainedEnum('ChangeState', 'Progress of the change', states),
-    servers: z.array(serverChange).describe('Progress of each one'),
-    note: sentence('Advice').optional(),
-  })
-  .meta({ id: 'DnsChange', description: 'What to do with one record' });
+const dnsChange = component('DnsChange', 'What to do with one record', {
+  verb: explainedEnum('ChangeVerb', 'What to do with the record', {
+    add: 'Create it',
+    change: 'Replace its value `was` by `value`',
+    delete: 'Delete it',
+    keep: 'Leave it as it is',
+  } satisfies Readonly<Record<ChangeVerb, string>>),
+  type: z.enum(changeTypes).describe('As the form of the DNS provider calls it'),
+  name: z
+    .string()
+    .describe(
+      'As the form of the DNS provider expects it: `docs`; `@` or empty for the zone itself; a full name with a final dot in another zone',
+    ),
+  value: z.string().describe("The record's value; CAA in presentation form"),
+  was: z.string().optional().describe('The value to replace; only with `change`'),
+  ttl: ttl.describe('TTL in seconds; of `delete` and `keep` as observed'),
+  state: explainedEnum('ChangeState', 'Progress of the change', states),
+  servers: z.array(serverChange).describe('Progress of each one'),
+  note: sentence('Advice').optional(),
+});
 
 export const dnsChanges = z.array(dnsChange).describe('What to do at the DNS provider, in order');
 
 /** A time that does not apply is null. */
-export const domain = z
-  .object({
-    id: uuid().describe(
-      'ID of this addition of the host name; removing and adding it again changes it',
-    ),
-    hostname: z.string().describe('DNS form: A-labels, lower case'),
-    unicodeHostname: z.string().describe('Display form: Unicode'),
-    projectId,
-    status: domainStatus,
-    summary,
-    record: dnsRecord,
-    zone: z.string().describe('The zone where the record is created'),
-    provider: z.nullable(provider).describe('DNS provider of that zone; null if unknown'),
-    changes: dnsChanges,
-    findings: z.array(finding).describe('Findings, the most important first'),
-    observation: z.nullable(observation).describe('Null until the first check completes'),
-    checks,
-    verifiedAt: z.nullable(time()),
-    certificate,
-    escalation: z.nullable(escalation),
-    hsts: z.nullable(hsts).describe('Null if the header set by the deploy is passed through'),
-    metadata,
-    createdAt: time().describe('When the domain was added'),
-  })
-  .meta({ id: 'Domain', description: 'Host name attached to a project' });
+export const domain = component('Domain', 'Host name attached to a project', {
+  id: uuid().describe(
+    'ID of this addition of the host name; removing and adding it again changes it',
+  ),
+  hostname: z.string().describe('DNS form: A-labels, lower case'),
+  unicodeHostname: z.string().describe('Display form: Unicode'),
+  projectId,
+  status: domainStatus,
+  summary,
+  record: dnsRecord,
+  zone: z.string().describe('The zone where the record is created'),
+  provider: z.nullable(provider).describe('DNS provider of that zone; null if unknown'),
+  changes: dnsChanges,
+  findings: z.array(finding).describe('Findings, the most important first'),
+  observation: z.nullable(observation).describe('Null until the first check completes'),
+  checks,
+  verifiedAt: z.nullable(time()),
+  certificate,
+  escalation: z.nullable(escalation),
+  hsts: z.nullable(hsts).describe('Null if the header set by the deploy is passed through'),
+  metadata,
+  createdAt: time().describe('When the domain was added'),
+});
 
 export const domainList = z.array(domain);
 

@@ -6,7 +6,7 @@ import { SECOND } from '../../core/time.ts';
 import { time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { problemType } from './certificates.ts';
-import { explainedEnum } from './common.ts';
+import { component, explainedEnum } from './common.ts';
 import { escalationCause, finding } from './domains.ts';
 import { docsDomain } from './examples.ts';
 import { projectId } from './projects.ts';
@@ -37,58 +37,58 @@ const nextAttempt = z.object({
 });
 
 /** From the last time the cause was checked. */
-const evidence = z
-  .object({
-    findings: z.array(finding).describe('Findings of the last DNS check'),
-    problem: z
-      .nullable(
-        z.object({
-          type: problemType,
-          detail: z.string(),
-          retryAfter: z.nullable(time()),
-        }),
-      )
-      .describe("The certificate authority's error for the newest order, for issuance or renewal"),
-    refusals: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
-      'Failed orders since verification or since the current certificate',
-    ),
-    budget: z
-      .nullable(
-        z.object({
-          limit: explainedEnum('AuthorityLimit', 'Rate limit of the certificate authority', {
-            orders: 'New orders of the installation',
-            account_share: 'An account’s share of new orders, while other accounts wait',
-            project_share: 'A project’s share of new orders, while other projects wait',
-            registrable_domain: 'Certificates per registrable domain, including its subdomains',
-            same_names: 'Certificates for the same name',
-            failed_authorizations: 'Failed authorizations per name',
-          } satisfies Readonly<Record<AuthorityLimit, string>>),
-          subject: z
-            .string()
-            .describe('Host name, registrable domain, account or project; empty for `orders`'),
-          until: time(),
-        }),
-      )
-      .describe('The rate limit that delays the next order'),
-    probes: z
-      .array(probe)
-      .describe('Result per address of requesting the challenge; empty if not tried'),
-    setback: z
-      .nullable(z.object({ at: time(), detail: z.string() }))
-      .describe('When the certificate authority could not be reached or was still processing'),
-    quarantine: z
-      .nullable(z.object({ reason: z.string(), until: time() }))
-      .describe('The quarantined job of the order'),
-    nextAttempt: z.nullable(nextAttempt),
-    servedUntil: z
-      .nullable(time())
-      .describe('Expiry of the certificate that is still served; null if there is none'),
-  })
-  .meta({ id: 'EscalationEvidence', description: 'Evidence for the cause' });
+const evidence = component('EscalationEvidence', 'Evidence for the cause', {
+  findings: z.array(finding).describe('Findings of the last DNS check'),
+  problem: z
+    .nullable(
+      z.object({
+        type: problemType,
+        detail: z.string(),
+        retryAfter: z.nullable(time()),
+      }),
+    )
+    .describe("The certificate authority's error for the newest order, for issuance or renewal"),
+  refusals: wholeNumber({ min: 0, max: 2_147_483_647 }).describe(
+    'Failed orders since verification or since the current certificate',
+  ),
+  budget: z
+    .nullable(
+      z.object({
+        limit: explainedEnum('AuthorityLimit', 'Rate limit of the certificate authority', {
+          orders: 'New orders of the installation',
+          account_share: 'An account’s share of new orders, while other accounts wait',
+          project_share: 'A project’s share of new orders, while other projects wait',
+          registrable_domain: 'Certificates per registrable domain, including its subdomains',
+          same_names: 'Certificates for the same name',
+          failed_authorizations: 'Failed authorizations per name',
+        } satisfies Readonly<Record<AuthorityLimit, string>>),
+        subject: z
+          .string()
+          .describe('Host name, registrable domain, account or project; empty for `orders`'),
+        until: time(),
+      }),
+    )
+    .describe('The rate limit that delays the next order'),
+  probes: z
+    .array(probe)
+    .describe('Result per address of requesting the challenge; empty if not tried'),
+  setback: z
+    .nullable(z.object({ at: time(), detail: z.string() }))
+    .describe('When the certificate authority could not be reached or was still processing'),
+  quarantine: z
+    .nullable(z.object({ reason: z.string(), until: time() }))
+    .describe('The quarantined job of the order'),
+  nextAttempt: z.nullable(nextAttempt),
+  servedUntil: z
+    .nullable(time())
+    .describe('Expiry of the certificate that is still served; null if there is none'),
+});
 
 /** The evidence and `nextAction` stay current while it is open. */
-export const projectEscalation = z
-  .object({
+export const projectEscalation = component(
+  'EscalationCase',
+  'A domain whose certificate could not be issued or renewed',
+  {
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
     projectId,
     domainId: uuid().describe('ID of the domain'),
@@ -99,11 +99,8 @@ export const projectEscalation = z
     evidence,
     openedAt: time(),
     closedAt: z.nullable(time()),
-  })
-  .meta({
-    id: 'EscalationCase',
-    description: 'A domain whose certificate could not be issued or renewed',
-  });
+  },
+);
 
 export const escalationList = z
   .array(projectEscalation)

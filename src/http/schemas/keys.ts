@@ -5,7 +5,7 @@ import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { accountId, givenId } from './accounts.ts';
-import { explainedEnum } from './common.ts';
+import { component, explainedEnum, requestComponent } from './common.ts';
 import { projectId } from './projects.ts';
 
 const DEFAULT_GRACE_SECONDS = 86_400; // one day: time to replace the key wherever it is used
@@ -50,57 +50,51 @@ const moment = z.iso
   .register(wireTypes, { type: 'string', format: 'date-time' });
 
 /** The handler checks the account and its projects. */
-export const newKey = z
-  .strictObject({
-    name,
-    scopes: scopeList,
-    accountId: givenId()
-      .optional()
-      .describe(
-        'Account of the key, which reaches only its things and can have the scopes `domains:*`, `projects:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
-      ),
-    projectIds: z
-      .array(givenId(), { error: inTheseWords('must be a list') })
-      .min(1, 'must name at least one project')
-      .max(PROJECTS_MAX, `must name at most ${PROJECTS_MAX} projects`)
-      .refine((list) => new Set(list).size === list.length, 'must not name a project twice')
-      .optional()
-      .meta({
-        description: 'Projects of the account that the key reaches. Omit it for all of them',
-        uniqueItems: true,
-      }),
-    expiresAt: moment
-      .optional()
-      .describe('Expiry of the key, within 100 years. Omit it for a key that never expires'),
-  })
-  .meta({ id: 'NewKey', description: 'Key to create' });
+export const newKey = requestComponent('NewKey', 'Key to create', {
+  name,
+  scopes: scopeList,
+  accountId: givenId()
+    .optional()
+    .describe(
+      'Account of the key, which reaches only its things and can have the scopes `domains:*`, `projects:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
+    ),
+  projectIds: z
+    .array(givenId(), { error: inTheseWords('must be a list') })
+    .min(1, 'must name at least one project')
+    .max(PROJECTS_MAX, `must name at most ${PROJECTS_MAX} projects`)
+    .refine((list) => new Set(list).size === list.length, 'must not name a project twice')
+    .optional()
+    .meta({
+      description: 'Projects of the account that the key reaches. Omit it for all of them',
+      uniqueItems: true,
+    }),
+  expiresAt: moment
+    .optional()
+    .describe('Expiry of the key, within 100 years. Omit it for a key that never expires'),
+});
 
 /** Seconds; 0 revokes the old key at once. */
 const grace = { min: 0, max: MAX_GRACE_SECONDS } as const;
 
 /** Without a body, the grace period is one day. */
-export const rotation = z
-  .strictObject({
-    graceSeconds: wholeNumber(grace)
-      .default(DEFAULT_GRACE_SECONDS)
-      .register(wireTypes, {
-        type: 'integer',
-        minimum: grace.min,
-        maximum: grace.max,
-        default: DEFAULT_GRACE_SECONDS,
-      })
-      .describe('How long the old key keeps working, in seconds'),
-  })
-  .meta({ id: 'KeyRotation', description: 'Rotation of a key' });
+export const rotation = requestComponent('KeyRotation', 'Rotation of a key', {
+  graceSeconds: wholeNumber(grace)
+    .default(DEFAULT_GRACE_SECONDS)
+    .register(wireTypes, {
+      type: 'integer',
+      minimum: grace.min,
+      maximum: grace.max,
+      default: DEFAULT_GRACE_SECONDS,
+    })
+    .describe('How long the old key keeps working, in seconds'),
+});
 
 /** A crash can lose the counts of the last seconds. */
-const deprecatedUse = z
-  .object({
-    operationId: z.string().describe('The deprecated operation'),
-    count: int64().describe('Number of calls with this key'),
-    lastUsedAt: time().describe('Time of the last call'),
-  })
-  .meta({ id: 'DeprecatedUse', description: 'Calls of a deprecated operation' });
+const deprecatedUse = component('DeprecatedUse', 'Calls of a deprecated operation', {
+  operationId: z.string().describe('The deprecated operation'),
+  count: int64().describe('Number of calls with this key'),
+  lastUsedAt: time().describe('Time of the last call'),
+});
 
 const shown = {
   id: z.string().describe('ID of the key'),
@@ -128,7 +122,7 @@ const shown = {
     .describe('Calls of deprecated operations, in alphabetical order'),
 };
 
-export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
+export const key = component('Key', 'An API key without its token', shown);
 
 /** `cursor` is parsed to the position that the page starts after. */
 export const keysQuery = z.strictObject({
@@ -139,14 +133,12 @@ export const keysQuery = z.strictObject({
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
 /** Only creating and rotating a key return a token. */
-export const mintedKey = z
-  .object({
-    ...shown,
-    key: z
-      .nullable(z.string())
-      .describe('The token, shown only once; null if the response is replayed'),
-  })
-  .meta({ id: 'MintedKey', description: 'New API key with its token' });
+export const mintedKey = component('MintedKey', 'New API key with its token', {
+  ...shown,
+  key: z
+    .nullable(z.string())
+    .describe('The token, shown only once; null if the response is replayed'),
+});
 
 export const keyExample = {
   id: 'x7Gk2mPq9LwZ',

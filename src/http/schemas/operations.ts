@@ -3,7 +3,7 @@ import { domainQueues, type QueueName } from '../../core/operations/jobs.ts';
 import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-tasks.ts';
 import { sweepNames } from '../../db/domains/sweeps.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
-import { actor, explainedEnum, sentence } from './common.ts';
+import { actor, component, explainedEnum, requestComponent, sentence } from './common.ts';
 import { domain, domainStatus, escalationCause, findingCode, severity } from './domains.ts';
 import { projectEscalation } from './escalations.ts';
 import { event } from './events.ts';
@@ -15,35 +15,33 @@ const domainId = uuid().describe('ID of the domain');
 const listed = { id: domainId, hostname, projectId };
 
 /** Built by src/core/operations/operator-tasks.ts. */
-const attention = z
-  .object({
-    code: explainedEnum('OperatorTaskCode', 'Type of the problem', {
-      queue_away: 'Redis does not answer',
-      no_worker: 'No worker is running',
-      process_cut_off: 'A process cannot reach Redis, although the API can',
-      role_missing: 'No process of a role is running',
-      process_refused: 'A process does not start, because its configuration differs',
-      processes_differ: 'Processes run with older settings',
-      queue_paused: 'A queue is paused, so none of its jobs run',
-      resolvers_silent: 'Our own resolvers fail for many domains',
-      work_overdue: 'Jobs run later than planned',
-      certificates_ended: 'Domains are served with an expired certificate',
-      escalations_open: 'Certificates could not be issued or renewed',
-      jobs_quarantined: 'Jobs failed repeatedly and were quarantined',
-      certificates_end_soon: 'Certificates expire within a day',
-      certificates_unexpected: 'New certificates are from a CA that is not configured',
-      redis_full: 'Redis has little memory left',
-      connections_exhausted: 'PostgreSQL has few connections left',
-      dns_operator_silent: 'The name servers of a DNS operator do not answer for many domains',
-    } satisfies Readonly<Record<OperatorTaskCode, string>>),
-    urgency: explainedEnum('Urgency', 'How soon an operator needs to act', {
-      act: 'Customers are affected, or will be within a day',
-      watch: 'It can resolve without action',
-    } satisfies Readonly<Record<Urgency, string>>),
-    summary: sentence('The problem'),
-    action: sentence('How to fix it'),
-  })
-  .meta({ id: 'Attention', description: 'Problem that an operator needs to solve' });
+const attention = component('Attention', 'Problem that an operator needs to solve', {
+  code: explainedEnum('OperatorTaskCode', 'Type of the problem', {
+    queue_away: 'Redis does not answer',
+    no_worker: 'No worker is running',
+    process_cut_off: 'A process cannot reach Redis, although the API can',
+    role_missing: 'No process of a role is running',
+    process_refused: 'A process does not start, because its configuration differs',
+    processes_differ: 'Processes run with older settings',
+    queue_paused: 'A queue is paused, so none of its jobs run',
+    resolvers_silent: 'Our own resolvers fail for many domains',
+    work_overdue: 'Jobs run later than planned',
+    certificates_ended: 'Domains are served with an expired certificate',
+    escalations_open: 'Certificates could not be issued or renewed',
+    jobs_quarantined: 'Jobs failed repeatedly and were quarantined',
+    certificates_end_soon: 'Certificates expire within a day',
+    certificates_unexpected: 'New certificates are from a CA that is not configured',
+    redis_full: 'Redis has little memory left',
+    connections_exhausted: 'PostgreSQL has few connections left',
+    dns_operator_silent: 'The name servers of a DNS operator do not answer for many domains',
+  } satisfies Readonly<Record<OperatorTaskCode, string>>),
+  urgency: explainedEnum('Urgency', 'How soon an operator needs to act', {
+    act: 'Customers are affected, or will be within a day',
+    watch: 'It can resolve without action',
+  } satisfies Readonly<Record<Urgency, string>>),
+  summary: sentence('The problem'),
+  action: sentence('How to fix it'),
+});
 
 const queueName = explainedEnum('QueueName', 'Name of a queue, and what one job in it is', {
   'check-dns': 'A pending domain, by the schedule of checks',
@@ -80,8 +78,10 @@ const budget = z
   .describe('Limits closest to exhaustion');
 
 /** Every list has a maximum length. */
-export const operationsOverview = z
-  .object({
+export const operationsOverview = component(
+  'OperationsOverview',
+  'Health of the installation, with problems and fixes',
+  {
     at: time().describe('When this was read; at most a few seconds ago'),
     attention: z
       .array(attention)
@@ -178,11 +178,8 @@ export const operationsOverview = z
       .array(z.object({ name: z.string(), takenAt: time() }))
       .describe('Last run of each periodic task'),
     authorityBudget: budget.describe('Remaining capacity at the certificate authority'),
-  })
-  .meta({
-    id: 'OperationsOverview',
-    description: 'Health of the installation, with problems and fixes',
-  });
+  },
+);
 
 export const domainSearch = z.strictObject({
   hostname: text({ max: 253 }).meta({
@@ -196,16 +193,14 @@ export const domainSearch = z.strictObject({
 
 export const foundDomains = z
   .array(
-    z
-      .object({
-        id: domainId,
-        hostname,
-        unicodeHostname: z.string().describe('Display form: Unicode'),
-        project: z.object({ id: projectId, name: z.string() }),
-        status: domainStatus,
-        removedAt: z.nullable(time()).describe('Null while the domain is attached'),
-      })
-      .meta({ id: 'FoundDomain', description: 'A domain of any project' }),
+    component('FoundDomain', 'A domain of any project', {
+      id: domainId,
+      hostname,
+      unicodeHostname: z.string().describe('Display form: Unicode'),
+      project: z.object({ id: projectId, name: z.string() }),
+      status: domainStatus,
+      removedAt: z.nullable(time()).describe('Null while the domain is attached'),
+    }),
   )
   .meta({
     id: 'FoundDomains',
@@ -220,76 +215,68 @@ const workplace = z.enum(workplaces).meta({
 });
 
 /** Each queue and sweep has an entry, even if no work is due there. */
-const work = z
-  .object({
-    queue: workplace,
-    isSweep: z.boolean().describe('Whether this is a sweep, without a job per domain'),
-    dueAt: z.nullable(time()).describe('Due time in the database; null if nothing is due'),
-    job: z
-      .nullable(
-        z.object({
-          state: z.enum(['active', 'waiting', 'delayed', 'completed', 'failed', 'unknown']),
-          attempts: count(),
-          runAt: z.nullable(time()).describe('Planned start of the job'),
-          failedReason: z.nullable(z.string()),
-          log: z.array(z.string()).describe('Its last attempts, newest first'),
-        }),
-      )
-      .describe('Null if there is no job or Redis does not answer'),
-    quarantined: z.nullable(
-      z.object({ reason: z.string(), times: count(), since: time(), until: time() }),
-    ),
-  })
-  .meta({ id: 'DomainWork', description: 'Pending work of a domain in one queue or sweep' });
+const work = component('DomainWork', 'Pending work of a domain in one queue or sweep', {
+  queue: workplace,
+  isSweep: z.boolean().describe('Whether this is a sweep, without a job per domain'),
+  dueAt: z.nullable(time()).describe('Due time in the database; null if nothing is due'),
+  job: z
+    .nullable(
+      z.object({
+        state: z.enum(['active', 'waiting', 'delayed', 'completed', 'failed', 'unknown']),
+        attempts: count(),
+        runAt: z.nullable(time()).describe('Planned start of the job'),
+        failedReason: z.nullable(z.string()),
+        log: z.array(z.string()).describe('Its last attempts, newest first'),
+      }),
+    )
+    .describe('Null if there is no job or Redis does not answer'),
+  quarantined: z.nullable(
+    z.object({ reason: z.string(), times: count(), since: time(), until: time() }),
+  ),
+});
 
 /** Includes removed domains. */
-export const watchedDomain = z
-  .object({
-    id: domainId,
-    project: z.object({ id: projectId, name: z.string() }),
-    removedAt: z.nullable(time()).describe('Null while the domain is attached'),
-    domain,
-    escalation: z.nullable(projectEscalation).describe('The open escalation'),
-    queueAnswers: z.boolean(),
-    work: z.array(work),
-    timeline: z.array(event).describe('The latest 200 events, newest first'),
-  })
-  .meta({ id: 'WatchedDomain', description: 'Everything known about a domain' });
+export const watchedDomain = component('WatchedDomain', 'Everything known about a domain', {
+  id: domainId,
+  project: z.object({ id: projectId, name: z.string() }),
+  removedAt: z.nullable(time()).describe('Null while the domain is attached'),
+  domain,
+  escalation: z.nullable(projectEscalation).describe('The open escalation'),
+  queueAnswers: z.boolean(),
+  work: z.array(work),
+  timeline: z.array(event).describe('The latest 200 events, newest first'),
+});
 
-export const runRequest = z
-  .strictObject({ queue: workplace })
-  .meta({ id: 'RunRequest', description: 'Work to run now' });
+export const runRequest = requestComponent('RunRequest', 'Work to run now', { queue: workplace });
 
 const setting = z.string().describe('The variable');
 
-export const fleetProcess = z
-  .object({
-    id: uuid(),
-    role: explainedEnum('ProcessRole', 'What the process does (ROLE)', {
-      all: 'Everything',
-      api: 'Serves the API and the dashboard',
-      worker: 'Checks domains and obtains certificates',
-      edge: "Serves customers' domains",
-    }),
-    host: z.string().describe('Name of its machine or container'),
-    pid: wholeNumber({ min: 1, max: 2_147_483_647 }).describe('Process ID there'),
-    version: z.string().describe('With the commit, if it is known: `0.2.0+1a2b3c4`'),
-    state: explainedEnum('ProcessState', 'State of a process', {
-      running: 'It reported within the last 30 seconds',
-      gone: 'It ended without saying so, or cannot reach the database',
-      refused: 'It did not start, because its configuration differs',
-    }),
-    startedAt: time(),
-    seenAt: time().describe('Time of its last report'),
-    problem: z.nullable(sentence('Why it was refused, or what is wrong while it runs')),
-    differs: z
-      .array(z.object({ setting, value: z.string(), current: z.string() }))
-      .describe('Settings in which it differs from the installation'),
-    settings: z
-      .array(z.object({ setting, value: z.string() }))
-      .describe('What processes must set alike, without secrets'),
-  })
-  .meta({ id: 'Process', description: 'A process of the installation' });
+export const fleetProcess = component('Process', 'A process of the installation', {
+  id: uuid(),
+  role: explainedEnum('ProcessRole', 'What the process does (ROLE)', {
+    all: 'Everything',
+    api: 'Serves the API and the dashboard',
+    worker: 'Checks domains and obtains certificates',
+    edge: "Serves customers' domains",
+  }),
+  host: z.string().describe('Name of its machine or container'),
+  pid: wholeNumber({ min: 1, max: 2_147_483_647 }).describe('Process ID there'),
+  version: z.string().describe('With the commit, if it is known: `0.2.0+1a2b3c4`'),
+  state: explainedEnum('ProcessState', 'State of a process', {
+    running: 'It reported within the last 30 seconds',
+    gone: 'It ended without saying so, or cannot reach the database',
+    refused: 'It did not start, because its configuration differs',
+  }),
+  startedAt: time(),
+  seenAt: time().describe('Time of its last report'),
+  problem: z.nullable(sentence('Why it was refused, or what is wrong while it runs')),
+  differs: z
+    .array(z.object({ setting, value: z.string(), current: z.string() }))
+    .describe('Settings in which it differs from the installation'),
+  settings: z
+    .array(z.object({ setting, value: z.string() }))
+    .describe('What processes must set alike, without secrets'),
+});
 
 export const fleetProcesses = z
   .array(fleetProcess)

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { idOfCursor } from '../pipeline/cursor.ts';
 import { int64, text } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
+import { component, requestComponent } from './common.ts';
 
 const petStatus = z
   .enum(['available', 'pending', 'sold'])
@@ -12,19 +13,19 @@ const categoryId = int64().describe("ID of the pet's category");
 const name = text({ max: 255 }).describe("The pet's name");
 
 /** The interface defines no default status. */
-export const newPet = z
-  .strictObject({ name, categoryId, status: petStatus.default('available') })
-  .meta({ id: 'NewPet', description: 'Pet to add' });
+export const newPet = requestComponent('NewPet', 'Pet to add', {
+  name,
+  categoryId,
+  status: petStatus.default('available'),
+});
 
 /** Both IDs are int64, and bigint in the code. */
-export const pet = z
-  .object({
-    id: int64().describe('Unique ID, assigned at creation'),
-    name,
-    categoryId,
-    status: petStatus,
-  })
-  .meta({ id: 'Pet', description: 'A pet in the store' });
+export const pet = component('Pet', 'A pet in the store', {
+  id: int64().describe('Unique ID, assigned at creation'),
+  name,
+  categoryId,
+  status: petStatus,
+});
 
 export const petList = z.array(pet).meta({ id: 'Pets', description: 'Pets ordered by ID' });
 

@@ -5,7 +5,7 @@ import type { UpstreamWarning } from '../../net/upstream-check.ts';
 import { nameText, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';
 import { accountId, givenId } from './accounts.ts';
-import { explainedEnum, sentence } from './common.ts';
+import { component, explainedEnum, requestComponent, sentence } from './common.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
 /** The handler checks an ID in a path. */
@@ -53,19 +53,17 @@ const upstreamCa = z
   .register(wireTypes, { type: 'string', maxLength: CA_MAX })
   .describe(caWords);
 
-export const newProject = z
-  .strictObject({
-    name,
-    slug,
-    plan: plan.default('free'),
-    metadata: newMetadata.default({}),
-    accountId: givenId()
-      .optional()
-      .describe(
-        'Account that gets the project. Omit it for the account that you act for, or the default one',
-      ),
-  })
-  .meta({ id: 'NewProject', description: 'Project to create' });
+export const newProject = requestComponent('NewProject', 'Project to create', {
+  name,
+  slug,
+  plan: plan.default('free'),
+  metadata: newMetadata.default({}),
+  accountId: givenId()
+    .optional()
+    .describe(
+      'Account that gets the project. Omit it for the account that you act for, or the default one',
+    ),
+});
 
 export const projectQuery = z.strictObject({
   ...pageFields('projects'),
@@ -88,8 +86,10 @@ export const projectRemoval = z.strictObject({
 });
 
 /** An empty object changes nothing. */
-export const projectChange = z
-  .strictObject({
+export const projectChange = requestComponent(
+  'ProjectChange',
+  'Fields to change; omitted fields keep their values',
+  {
     accountId: givenId()
       .optional()
       .describe(
@@ -98,8 +98,8 @@ export const projectChange = z
     name: name.optional(),
     plan: plan.optional(),
     metadata: metadataChange.optional(),
-  })
-  .meta({ id: 'ProjectChange', description: 'Fields to change; omitted fields keep their values' });
+  },
+);
 
 export const newDeploy = z
   .strictObject({ status: deployStatus, upstream, upstreamCa: upstreamCa.optional() })
@@ -109,60 +109,52 @@ export const newDeploy = z
   })
   .meta({ id: 'NewDeploy', description: 'Deploy to report' });
 
-const currentDeploy = z
-  .object({
-    id: uuid().describe('ID of the deploy'),
-    upstream,
-    at: time().describe('When the deploy was reported'),
-    upstreamCa: z
-      .nullable(z.array(z.string()))
-      .describe(
-        'SHA-256 fingerprints of the CA certificates that verify the upstream; null if the public CAs are used',
-      ),
-  })
-  .meta({ id: 'CurrentDeploy', description: 'The deploy that serves visitors' });
+const currentDeploy = component('CurrentDeploy', 'The deploy that serves visitors', {
+  id: uuid().describe('ID of the deploy'),
+  upstream,
+  at: time().describe('When the deploy was reported'),
+  upstreamCa: z
+    .nullable(z.array(z.string()))
+    .describe(
+      'SHA-256 fingerprints of the CA certificates that verify the upstream; null if the public CAs are used',
+    ),
+});
 
-export const project = z
-  .object({
-    id: projectId,
-    accountId,
-    name,
-    slug,
-    plan,
-    deployedAt: z.nullable(time()).describe('Time of the last successful deploy; null if none'),
-    deploy: z
-      .nullable(currentDeploy)
-      .describe('The deploy that serves visitors: the newest that succeeded; null if none'),
-    metadata,
-    createdAt: time(),
-  })
-  .meta({ id: 'Project', description: 'A project that domains are attached to' });
+export const project = component('Project', 'A project that domains are attached to', {
+  id: projectId,
+  accountId,
+  name,
+  slug,
+  plan,
+  deployedAt: z.nullable(time()).describe('Time of the last successful deploy; null if none'),
+  deploy: z
+    .nullable(currentDeploy)
+    .describe('The deploy that serves visitors: the newest that succeeded; null if none'),
+  metadata,
+  createdAt: time(),
+});
 
 export const projectList = z.array(project);
 
-export const deploy = z
-  .object({
-    id: uuid().describe('ID of the deploy'),
-    projectId,
-    status: deployStatus,
-    upstream,
-    upstreamCa: z.nullable(z.string()).describe(`${caWords}; null if the public CAs are used`),
-    createdAt: time().describe('When the deploy was reported'),
-  })
-  .meta({ id: 'Deploy', description: 'Deploy of a project' });
+export const deploy = component('Deploy', 'Deploy of a project', {
+  id: uuid().describe('ID of the deploy'),
+  projectId,
+  status: deployStatus,
+  upstream,
+  upstreamCa: z.nullable(z.string()).describe(`${caWords}; null if the public CAs are used`),
+  createdAt: time().describe('When the deploy was reported'),
+});
 
 export const deployList = z.array(deploy);
 
-const upstreamWarning = z
-  .object({
-    code: explainedEnum('UpstreamWarningCode', 'Why visitors could get an error page', {
-      private_address: 'The name resolves to an address that is not public',
-      no_address: 'The name has no address',
-      lookup_failed: 'The name could not be resolved now',
-    } satisfies Readonly<Record<UpstreamWarning['code'], string>>),
-    message: sentence('What is wrong, and what to do'),
-  })
-  .meta({ id: 'UpstreamWarning', description: 'A likely problem of a deploy' });
+const upstreamWarning = component('UpstreamWarning', 'A likely problem of a deploy', {
+  code: explainedEnum('UpstreamWarningCode', 'Why visitors could get an error page', {
+    private_address: 'The name resolves to an address that is not public',
+    no_address: 'The name has no address',
+    lookup_failed: 'The name could not be resolved now',
+  } satisfies Readonly<Record<UpstreamWarning['code'], string>>),
+  message: sentence('What is wrong, and what to do'),
+});
 
 /** Only the response to its report has warnings: they are about the DNS of that moment. */
 export const reportedDeploy = deploy
@@ -172,8 +164,10 @@ export const reportedDeploy = deploy
   .meta({ id: 'ReportedDeploy', description: 'Deploy as it was stored' });
 
 /** The secret starts with `sigsec_`. */
-export const signingSecret = z
-  .object({
+export const signingSecret = component(
+  'SigningSecret',
+  'Secret that signs the `Signpost-Signature` header of requests to a deploy',
+  {
     projectId,
     secret: z
       .nullable(z.string())
@@ -182,11 +176,8 @@ export const signingSecret = z
     oldSecretEndsAt: z
       .nullable(time())
       .describe('Until when the previous secret also signs; null if there is none'),
-  })
-  .meta({
-    id: 'SigningSecret',
-    description: 'Secret that signs the `Signpost-Signature` header of requests to a deploy',
-  });
+  },
+);
 
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',

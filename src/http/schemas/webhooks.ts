@@ -10,7 +10,7 @@ import { deliveryOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { cursorOf, limitOf, pageQuery } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
-import { explainedEnum } from './common.ts';
+import { component, explainedEnum, requestComponent } from './common.ts';
 import { eventType } from './events.ts';
 import { docsProject, projectId } from './projects.ts';
 
@@ -52,18 +52,21 @@ const events = z
 const enabled = z.boolean().describe('Whether events are sent');
 
 /** Without `events`, all types are sent. */
-export const newWebhook = z
-  .strictObject({ url, events: events.default([]) })
-  .meta({ id: 'NewWebhook', description: 'Webhook to create' });
+export const newWebhook = requestComponent('NewWebhook', 'Webhook to create', {
+  url,
+  events: events.default([]),
+});
 
 /** Enabling a webhook does not send the events it missed. */
-export const webhookChange = z
-  .strictObject({
+export const webhookChange = requestComponent(
+  'WebhookChange',
+  'Fields to change; omitted fields keep their values',
+  {
     url: url.optional(),
     events: events.optional(),
     enabled: enabled.optional(),
-  })
-  .meta({ id: 'WebhookChange', description: 'Fields to change; omitted fields keep their values' });
+  },
+);
 
 const after = int64().describe('Send the events after this number');
 const oneEvent = int64().describe('Send only this event, regardless of its type');
@@ -96,69 +99,59 @@ const shown = {
   createdAt: time().describe('When the webhook was created'),
 };
 
-export const webhook = z
-  .object(shown)
-  .meta({ id: 'Webhook', description: 'Webhook without its secret' });
+export const webhook = component('Webhook', 'Webhook without its secret', shown);
 
 export const webhookList = z.array(webhook);
 export const webhooksQuery = pageQuery('webhooks');
 
 /** Only creating a webhook and rotating its secret return it. It starts with `whsec_`. */
-export const webhookWithSecret = z
-  .object({
-    ...shown,
-    secret: z
-      .nullable(z.string())
-      .describe('The signing secret, shown only once; null if the response is replayed'),
-  })
-  .meta({ id: 'WebhookWithSecret', description: 'Webhook with its new secret' });
+export const webhookWithSecret = component('WebhookWithSecret', 'Webhook with its new secret', {
+  ...shown,
+  secret: z
+    .nullable(z.string())
+    .describe('The signing secret, shown only once; null if the response is replayed'),
+});
 
 /** `queued` includes deliveries that were already queued. */
-export const replayed = z
-  .object({
-    queued: wholeNumber({ min: 0, max: 1_000 }).describe('Number of events to send'),
-    lastEvent: z
-      .nullable(int64())
-      .describe(
-        'Number of the last queued event; if 1000 were queued, continue with `after` set to it',
-      ),
-  })
-  .meta({ id: 'Replayed', description: 'Result of a replay' });
+export const replayed = component('Replayed', 'Result of a replay', {
+  queued: wholeNumber({ min: 0, max: 1_000 }).describe('Number of events to send'),
+  lastEvent: z
+    .nullable(int64())
+    .describe(
+      'Number of the last queued event; if 1000 were queued, continue with `after` set to it',
+    ),
+});
 
 /** `delivered` and `failed` are final. */
-const delivery = z
-  .object({
-    id: uuid().describe('ID of the delivery'),
-    messageId: z.string().describe('The `webhook-id` header of the message'),
-    projectId,
-    event: int64().describe('Number of the event'),
-    type: z.string().describe('Type of the event'),
-    status: z
-      .enum(deliveryStatuses)
-      .meta({ id: 'DeliveryStatus', description: 'Status of a delivery' }),
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe('Attempts so far'),
-    createdAt: time(),
-    lastAttemptAt: z.nullable(time()),
-    lastStatus: z
-      .nullable(wholeNumber({ min: 100, max: 599 }))
-      .describe('HTTP status of the last answer; null if none came'),
-    lastError: z.nullable(problem),
-    nextAttemptAt: z.nullable(time()).describe('Null once delivered or failed'),
-  })
-  .meta({ id: 'Delivery', description: 'Delivery of one event to one webhook' });
+const delivery = component('Delivery', 'Delivery of one event to one webhook', {
+  id: uuid().describe('ID of the delivery'),
+  messageId: z.string().describe('The `webhook-id` header of the message'),
+  projectId,
+  event: int64().describe('Number of the event'),
+  type: z.string().describe('Type of the event'),
+  status: z
+    .enum(deliveryStatuses)
+    .meta({ id: 'DeliveryStatus', description: 'Status of a delivery' }),
+  attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).describe('Attempts so far'),
+  createdAt: time(),
+  lastAttemptAt: z.nullable(time()),
+  lastStatus: z
+    .nullable(wholeNumber({ min: 100, max: 599 }))
+    .describe('HTTP status of the last answer; null if none came'),
+  lastError: z.nullable(problem),
+  nextAttemptAt: z.nullable(time()).describe('Null once delivered or failed'),
+});
 
 /** The error is a DeliveryProblem. */
-export const webhookTest = z
-  .object({
-    messageId: z.string().describe('The `webhook-id` of the message'),
-    delivered: z.boolean().describe('Whether the receiver answered with 2xx'),
-    status: z
-      .nullable(wholeNumber({ min: 100, max: 599 }))
-      .describe("HTTP status of the receiver's answer; null without an answer"),
-    error: z.nullable(problem),
-    at: time().describe('When the message was sent'),
-  })
-  .meta({ id: 'WebhookTest', description: 'Result of a test message' });
+export const webhookTest = component('WebhookTest', 'Result of a test message', {
+  messageId: z.string().describe('The `webhook-id` of the message'),
+  delivered: z.boolean().describe('Whether the receiver answered with 2xx'),
+  status: z
+    .nullable(wholeNumber({ min: 100, max: 599 }))
+    .describe("HTTP status of the receiver's answer; null without an answer"),
+  error: z.nullable(problem),
+  at: time().describe('When the message was sent'),
+});
 
 export const docsWebhookTest = {
   messageId: 'msg_5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
