@@ -32,7 +32,6 @@ import { deliveryView, type Owners, withWebhook } from './webhook-owners.ts';
 /** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
 
-const stability = 'stable';
 const words = {
   summary: 'Replay events',
   description: `Sends either the events after a number, of the types that the webhook receives, or one event. Sends at most ${REPLAYED_AT_ONCE}, oldest first; if that many were queued, continue after \`lastEvent\`. Each message keeps its \`webhook-id\`. Deliveries that wait for a retry restart at once. Deliveries in progress are not repeated.`,
@@ -43,10 +42,7 @@ const words = {
 export function listDeliveries(service: Service, owners: Owners): Route {
   return route({
     at: `GET ${owners.base}/:webhookId/deliveries`,
-    scope: owners.read,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('list', 'WebhookDeliveries'),
+    ...owners.common('read', 'list', 'WebhookDeliveries'),
     summary: 'List deliveries',
     description: `Lists deliveries in pages, those of the newest events first. Deliveries are kept for ${DELIVERIES_KEPT_MS / DAY} days.`,
     query: deliveriesQuery,
@@ -68,10 +64,7 @@ export function listDeliveries(service: Service, owners: Owners): Route {
 export function testWebhook(service: Service, owners: Owners, sendTest: SendTest): Route {
   return route({
     at: `POST ${owners.base}/:webhookId/test`,
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('test', 'Webhook'),
+    ...owners.common('write', 'test', 'Webhook'),
     summary: 'Send a test message',
     description:
       'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook. Every request sends a message, also with an `Idempotency-Key`.',
@@ -97,10 +90,7 @@ export function replayEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
     at: 'POST /v1/projects/:projectId/webhooks/:webhookId/replay',
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('replay', 'WebhookEvents'),
+    ...owners.common('write', 'replay', 'WebhookEvents'),
     body: replay,
     bodyExample: { after: 4n },
     refusals: [...owners.refusals, 'webhook_not_found', 'event_not_found', 'webhook_disabled'],
@@ -116,10 +106,7 @@ export function replayProjectEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
     at: 'POST /v1/webhooks/:webhookId/replay',
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('replay', 'WebhookEvents'),
+    ...owners.common('write', 'replay', 'WebhookEvents'),
     body: operatorReplay,
     bodyExample: { projectId: docsProject.id, after: 4n },
     refusals: ['webhook_not_found', 'project_not_found', 'event_not_found', 'webhook_disabled'],

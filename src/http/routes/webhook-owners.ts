@@ -1,6 +1,5 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
 import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
-import type { Scope } from '../../core/operations/scopes.ts';
 import type { Account, Webhook } from '../../core/records.ts';
 import { isUuid } from '../../core/uuid.ts';
 import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
@@ -9,19 +8,21 @@ import type { Service } from '../../service/service.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
+import type { Route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
 type OwnerParams = { readonly projectId?: string };
 
 export type Owners = {
   readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
-  readonly tag: 'Webhooks' | 'Operations';
-  readonly read: Scope;
-  readonly write: Scope;
+  /** The fields of each route; the operation is `listWebhooks` or `listOperatorWebhooks`. */
+  readonly common: (
+    need: 'read' | 'write',
+    verb: string,
+    noun: string,
+  ) => Pick<Route, 'tag' | 'scope' | 'stability' | 'operationId'>;
   /** `project_not_found` if the path names a project. */
   readonly refusals: readonly ['project_not_found'] | readonly [];
-  /** The operation's ID: `listWebhooks`, `listOperatorWebhooks`. */
-  readonly named: (verb: string, noun: string) => string;
   /** Null if the project does not exist. */
   readonly ownerOf: (access: Access, params: OwnerParams) => Promise<WebhookOwner | null>;
   /** Whose limits count; null for operators. */
@@ -35,11 +36,13 @@ export type Owners = {
 export function ofProjects(service: Service): Owners {
   return {
     base: '/v1/projects/:projectId/webhooks',
-    tag: 'Webhooks',
-    read: 'domains:read',
-    write: 'domains:write',
+    common: (need, verb, noun) => ({
+      tag: 'Webhooks',
+      scope: `domains:${need}`,
+      stability: 'stable',
+      operationId: verb + noun,
+    }),
     refusals: ['project_not_found'],
-    named: (verb, noun) => `${verb}${noun}`,
     async ownerOf(access, { projectId = '' }) {
       const project = await findProject(service, access, projectId);
       return project && { access, projectId: project.id };
@@ -56,11 +59,13 @@ export function ofProjects(service: Service): Owners {
 
 export const ofOperators: Owners = {
   base: '/v1/webhooks',
-  tag: 'Operations',
-  read: 'admin',
-  write: 'admin',
+  common: (_need, verb, noun) => ({
+    tag: 'Operations',
+    scope: 'admin',
+    stability: 'stable',
+    operationId: `${verb}Operator${noun}`,
+  }),
   refusals: [],
-  named: (verb, noun) => `${verb}Operator${noun}`,
   accountOf: async () => null,
   limits: [],
   ownerOf: async (access) => ({ access: asInstallation(access), projectId: null }),

@@ -59,16 +59,12 @@ export function webhookRoutes(service: Service): readonly Route[] {
   ];
 }
 
-const stability = 'stable';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
 function listWebhooks(service: Service, owners: Owners): Route {
   return route({
     at: `GET ${owners.base}`,
-    scope: owners.read,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('list', 'Webhooks'),
+    ...owners.common('read', 'list', 'Webhooks'),
     summary: 'List webhooks',
     description: 'Lists webhooks in pages, oldest first, including disabled ones.',
     query: webhooksQuery,
@@ -87,10 +83,7 @@ function listWebhooks(service: Service, owners: Owners): Route {
 function createWebhook(service: Service, owners: Owners): Route {
   return route({
     at: `POST ${owners.base}`,
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('create', 'Webhook'),
+    ...owners.common('write', 'create', 'Webhook'),
     summary: 'Create a webhook',
     description: `${owners.receives} Messages follow Standard Webhooks 1.0.0. The response shows the signing secret once. A response replayed for an Idempotency-Key has null instead; rotate the secret in that case. At most ${owners.most} webhooks.`,
     body: newWebhook,
@@ -124,10 +117,7 @@ function createWebhook(service: Service, owners: Owners): Route {
 function getWebhook(service: Service, owners: Owners): Route {
   return route({
     at: `GET ${owners.base}/:webhookId`,
-    scope: owners.read,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('get', 'Webhook'),
+    ...owners.common('read', 'get', 'Webhook'),
     summary: 'Show a webhook',
     success: success(200, 'The webhook', webhook, docsWebhook),
     refusals: [...owners.refusals, 'webhook_not_found'],
@@ -140,10 +130,7 @@ function getWebhook(service: Service, owners: Owners): Route {
 function updateWebhook(service: Service, owners: Owners): Route {
   return route({
     at: `PATCH ${owners.base}/:webhookId`,
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('update', 'Webhook'),
+    ...owners.common('write', 'update', 'Webhook'),
     summary: 'Change a webhook',
     description:
       'Changes the given fields. Pending deliveries go to the new URL; `enabled: false` ends them. Events that occur while a webhook is disabled are not sent later; replay them if needed.',
@@ -165,10 +152,7 @@ function updateWebhook(service: Service, owners: Owners): Route {
 function deleteWebhook(service: Service, owners: Owners): Route {
   return route({
     at: `DELETE ${owners.base}/:webhookId`,
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('delete', 'Webhook'),
+    ...owners.common('write', 'delete', 'Webhook'),
     summary: 'Delete a webhook',
     description:
       'Stops all deliveries except an attempt in progress. Also answers 204 if there is no such webhook.',
@@ -189,10 +173,7 @@ function deleteWebhook(service: Service, owners: Owners): Route {
 function rotateSecret(service: Service, owners: Owners): Route {
   return route({
     at: `POST ${owners.base}/:webhookId/rotate-secret`,
-    scope: owners.write,
-    tag: owners.tag,
-    stability,
-    operationId: owners.named('rotate', 'WebhookSecret'),
+    ...owners.common('write', 'rotate', 'WebhookSecret'),
     summary: "Rotate a webhook's secret",
     description:
       'The response shows the new secret once; a response replayed for an Idempotency-Key has null instead. For 24 hours, every message is signed with both secrets, so a receiver that knows either one accepts it. A second rotation ends the first secret at once.',
