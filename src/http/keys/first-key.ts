@@ -1,30 +1,15 @@
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
-import type { Scope } from '../../core/operations/scopes.ts';
+import type { ApiKeyStore } from '../../db/api-keys.ts';
 
 /** The ID that API_KEY is stored under. Generated keys have other IDs. */
 export const CONFIGURED_KEY_ID = 'configured';
-
-type FirstKey = {
-  readonly id: string;
-  readonly name: string;
-  readonly digest: Uint8Array<ArrayBuffer>;
-  readonly scopes: readonly Scope[];
-  readonly createdAt: Date;
-};
-
-export type FirstKeyStore = {
-  /** Returns false if any key exists. Among concurrent calls, exactly one succeeds. */
-  createFirst(key: FirstKey): Promise<boolean>;
-  /** Keeps a key with the same digest, so that a restart does not reactivate a revoked API_KEY. */
-  put(key: FirstKey): Promise<void>;
-};
 
 /**
  * Stores API_KEY (`configured`) or, if no key exists, a new key. `created` is its token, to be
  * shown once. Throws if API_KEY is invalid.
  */
 export async function ensureApiKey(
-  keys: FirstKeyStore,
+  keys: Pick<ApiKeyStore, 'createFirst' | 'put'>,
   { configured, now }: { readonly configured: string | undefined; readonly now: Date },
 ): Promise<{ readonly created: string | null }> {
   if (configured !== undefined) {
@@ -38,6 +23,6 @@ export async function ensureApiKey(
   return { created: stored ? token : null };
 }
 
-function adminKey(id: string, name: string, token: string, createdAt: Date): FirstKey {
-  return { id, name, digest: digestOf(token), scopes: ['admin'], createdAt };
+function adminKey(id: string, name: string, token: string, createdAt: Date) {
+  return { id, name, digest: digestOf(token), scopes: ['admin'], createdAt } as const;
 }

@@ -5,14 +5,13 @@ import { type Access, noAccess } from '../../core/access.ts';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../../net/client-address.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
-import type { CountRequest } from '../../ops/metrics/traffic.ts';
 import type { Service } from '../../service/service.ts';
-import { createIsSecret, type IsSecret } from '../keys/auth.ts';
+import { createIsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
 import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
 import { type ApiResponse, completeRefusal, type Refusal, refuse, refuseField } from './errors.ts';
-import { createIdempotency, type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { createIdempotency, idempotencyKeyOf } from './idempotency.ts';
 import { withNextLink } from './paging.ts';
 import { type RawResponse, render } from './render.ts';
 import { type ApiKeyIdentity, type Headers, type Route, takesIdempotencyKey } from './route.ts';
@@ -43,22 +42,6 @@ export type Api = {
 
 type ApiService = Pick<Service, 'accounts' | 'config' | 'database' | 'log' | 'metrics' | 'now'>;
 
-/** What the service and its configuration determine. */
-type Pipeline = ClientChecks & {
-  readonly accounts: Service['accounts'];
-  readonly accountLimits: Config['api']['accountLimits'];
-  addressOf(remoteAddress: string | undefined, headers: Headers): string;
-  readonly idempotency: Idempotency;
-  readonly cors: Cors;
-  readonly isSecret: IsSecret;
-  /** The path before `/v1` of the public base address: empty or e.g. `/store`. */
-  readonly basePath: string;
-  /** Of the API reference, for the links in errors. */
-  readonly docsUrl: string;
-  readonly log: Service['log'];
-  readonly count: CountRequest | undefined;
-};
-
 type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
 type AdmittedRequest = RouteFound & {
   readonly key: ApiKeyIdentity | null;
@@ -68,24 +51,29 @@ type AdmittedRequest = RouteFound & {
 
 const RETRY_AFTER_SECONDS = '5';
 
-function pipelineOf(service: ApiService, checks: ClientChecks): Pipeline {
+/** What the service and its configuration determine. */
+function pipelineOf(service: ApiService, checks: ClientChecks) {
   const { api, apiKey } = service.config;
   const trusted = trustedProxies(api.trustedProxies);
   return {
     ...checks,
     accounts: service.accounts,
     accountLimits: api.accountLimits,
-    addressOf: (remoteAddress, headers) =>
+    addressOf: (remoteAddress: string | undefined, headers: Headers) =>
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
     idempotency: createIdempotency(service),
     cors: createCors(api.corsOrigins),
     isSecret: createIsSecret(apiKey),
+    /** The path before `/v1` of the public base address: empty or e.g. `/store`. */
     basePath: basePathOf(service.config),
+    /** Of the API reference, for the links in errors. */
     docsUrl: (api.baseUrl ?? '/v1').replace(/\/v1$/, '/docs'),
     log: service.log,
     count: service.metrics?.request,
   };
 }
+
+type Pipeline = ReturnType<typeof pipelineOf>;
 
 /** The path that a proxy adds: empty or e.g. `/store`. BASE_URL ends with /v1, where routes start. */
 export function basePathOf({ api }: Pick<Config, 'api'>): string {
