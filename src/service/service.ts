@@ -305,10 +305,8 @@ function createStores({ config, database }: Pick<Opened, 'config' | 'database'>)
 
 export type Stores = Readonly<ReturnType<typeof createStores>>;
 
-type SenderParts = { readonly config: Config; readonly ownAddresses: OwnAddresses };
-
 /** Never connects to this installation or to private addresses, except in test labs. */
-export function webhookSender({ config, ownAddresses }: SenderParts): Send {
+export function webhookSender({ config, ownAddresses }: Around): Send {
   const { dns, webhooks } = config;
   const common = { allowPrivate: webhooks.allowPrivate, lookup: createLookup(dns.servers) };
   if (webhooks.allowPrivate) return createSender({ ...common, isAllowed: () => true });
