@@ -79,12 +79,6 @@ type FoundPage = {
   readonly answer: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-type Dashboard = {
-  /** Null if the path or method is not the dashboard's. */
-  readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
-  readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
-};
-
 const pages: readonly PageRoute[] = [
   ...projectPages(),
   ...domainsPages(),
@@ -95,7 +89,7 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-function createDashboard(service: DashboardService, api: Api): Dashboard {
+function createDashboard(service: DashboardService, api: Api) {
   const { log, now } = service;
   const basePath = basePathOf(service.config);
   const assets = loadAssets();
@@ -124,18 +118,16 @@ function createDashboard(service: DashboardService, api: Api): Dashboard {
     const { apiWith, session } = request;
     if (page.isOpen) return render(request, await page.handle(request));
     if (session === null) return redirectTo(link(signInPath(raw, basePath)));
-    const made = await page.handle({
-      ...request,
-      session,
-      api: apiWith(session.apiKey, session.account?.id),
-    });
+    const client = apiWith(session.apiKey, session.account?.id);
+    const made = await page.handle({ ...request, session, api: client });
     return isOver(made)
       ? redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended)
       : render(request, made);
   }
 
   return {
-    find({ method: asked, target }) {
+    /** Null if the path or method is not the dashboard's. */
+    find({ method: asked, target }: Pick<RawRequest, 'method' | 'target'>): FoundPage | null {
       const { path, query } = parts(target);
       const found = (label: string, act: FoundPage['answer']): FoundPage => {
         return { label, answer: async (raw) => withoutBody(raw, await act(raw)) };
@@ -152,7 +144,7 @@ function createDashboard(service: DashboardService, api: Api): Dashboard {
       const page = match.store as PageRoute; // the value given to `on`
       return found(labelOf(page.path), (raw) => answer(raw, page, { params, query }));
     },
-    async notFound(raw) {
+    async notFound(raw: RawRequest): Promise<RawResponse> {
       const frame = await frameOf(raw);
       return withoutBody(raw, shownAs(frame, problemPage('not_found', frame)));
     },

@@ -56,17 +56,8 @@ type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly publicHttpsPort?: number | undefined;
 };
 
-export type Edge = {
-  /** Port 0: any free one. All or none; the error names the variable. */
-  readonly listen: (where: EdgePlace) => Promise<EdgePorts>;
-  /** Closes removed names' connections. Without it, the edge notices within about 4 s. */
-  readonly notify: (notification: RouteNotification) => void;
-  /** Lets running requests finish until the deadline, then aborts them. It cannot be reopened. */
-  readonly close: (deadlineMs: number) => Promise<void>;
-};
-
 /** A given rule replaces the whole one of the configuration. */
-export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = {}): Edge {
+export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = {}) {
   const log = limitedLog(service.log);
   const rules = { ...edgeRulesOf(service), ...replaced };
   const { limits } = rules;
@@ -99,22 +90,27 @@ export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = 
   const preparation = createPreparation(service, routes, front);
 
   return {
-    async listen(place) {
+    /** Port 0: any free one. All or none; the error names the variable. */
+    async listen(place: EdgePlace): Promise<EdgePorts> {
       const ports = await front.listen(place);
       redirectPort = place.publicHttpsPort ?? ports.httpsPort;
       return ports;
     },
-    notify(notification) {
+    /** Closes removed names' connections. Without it, the edge notices within about 4 s. */
+    notify(notification: RouteNotification): void {
       routes.notify(notification);
       if (notification.kind === 'gone') connections.drop(notification.hostname);
       preparation.notify(notification);
     },
-    async close(deadlineMs) {
+    /** Lets running requests finish until the deadline, then aborts them. It cannot be reopened. */
+    async close(deadlineMs: number): Promise<void> {
       await front.close(deadlineMs);
       proxy.close();
     },
   };
 }
+
+export type Edge = ReturnType<typeof createEdge>;
 
 type VisitHandler = (visit: Visit) => Promise<void>;
 /** The handlers of the two ports; they do not reject. */

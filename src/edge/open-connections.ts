@@ -11,14 +11,6 @@ export type VisitorConnection = {
   readonly once: (event: 'close', act: () => void) => unknown;
 };
 
-export type OpenConnections = {
-  /** Until it closes. A connection belongs to one name. */
-  readonly add: (hostname: string, connection: VisitorConnection) => void;
-  /** Assigns it to the project whose deploy answers on it. The first project stays. */
-  readonly bindTo: (connection: VisitorConnection, projectId: string) => void;
-  readonly drop: (hostname: string) => void;
-};
-
 /**
  * Rechecks the route of each open name every `recheckMs`, in case a notification was lost. Closes
  * connections of removed names, and of the previous project if a name moved. A failed lookup closes
@@ -28,7 +20,7 @@ export function createOpenConnections(
   routes: Pick<Routes, 'find'>,
   log: EdgeLog,
   { recheckMs }: Pick<EdgeLimits, 'recheckMs'>,
-): OpenConnections {
+) {
   const byHostname = new Map<string, Set<VisitorConnection>>();
   const owners = new WeakMap<VisitorConnection, string>();
   let isRoundDue = false;
@@ -68,10 +60,12 @@ export function createOpenConnections(
   }
 
   return {
-    bindTo(connection, projectId) {
+    /** Assigns it to the project whose deploy answers on it. The first project stays. */
+    bindTo(connection: VisitorConnection, projectId: string): void {
       if (!owners.has(connection)) owners.set(connection, projectId);
     },
-    add(hostname, connection) {
+    /** Until it closes. A connection belongs to one name. */
+    add(hostname: string, connection: VisitorConnection): void {
       // its `close` event may have fired already, and nothing else would remove it
       if (connection.destroyed) return;
       const connections = byHostname.get(hostname) ?? new Set();
@@ -85,3 +79,5 @@ export function createOpenConnections(
     drop,
   };
 }
+
+export type OpenConnections = ReturnType<typeof createOpenConnections>;

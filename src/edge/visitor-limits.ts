@@ -21,22 +21,13 @@ export type VisitorRules = {
   readonly isTrusted: (address: string) => boolean;
 };
 
-/** A connection that is not admitted must be closed; it is not counted. */
-export type VisitorLimits = {
-  readonly admitConnection: (socket: Socket) => boolean;
-  /** Takes one handshake of the current second. */
-  readonly admitHandshake: (socket: Socket) => boolean;
-  /** Refuses an abusive address for PENALTY_MS. Trusted addresses are exempt. */
-  readonly penalize: (socket: Duplex) => void;
-};
-
 /** `now`: monotonic milliseconds. */
 export function createVisitorLimits(
   rules: VisitorRules,
   log: Pick<Logger, 'warn'>,
   count: Pick<EdgeCounters, 'refused'>,
   now: () => number = () => performance.now(),
-): VisitorLimits {
+) {
   const { connections: total, connectionsPerAddress: perAddress, isTrusted } = rules;
   const connections = countConnections({ total, perAddress }, isTrusted);
   const rates = (perSecond: number, burst: number) =>
@@ -48,7 +39,7 @@ export function createVisitorLimits(
   const penalties = new LRUCache<string, number>({ max: PENALTIES_MAX });
   const isPenalized = (socket: Socket) => now() < (penalties.get(groupOf(socket, isTrusted)) ?? 0);
   return {
-    admitConnection(socket) {
+    admitConnection(socket: Socket): boolean {
       const leave = isPenalized(socket) ? null : connections.admit(socket.remoteAddress);
       if (leave === null) {
         count.refused('connections');
@@ -58,7 +49,8 @@ export function createVisitorLimits(
       socket.once('close', leave);
       return true;
     },
-    admitHandshake(socket) {
+    /** Takes one handshake of the current second. */
+    admitHandshake(socket: Socket): boolean {
       const address = clientAddress(socket.remoteAddress, undefined, isTrusted);
       if (
         (isTrusted(address) || ofAddress.take(addressGroup(address)) === 0) &&
@@ -69,13 +61,17 @@ export function createVisitorLimits(
       reportHandshakes({ address: addressGroup(address) });
       return false;
     },
-    penalize(connection) {
+    /** Refuses an abusive address for PENALTY_MS. Trusted addresses are exempt. */
+    penalize(connection: Duplex): void {
       if (!(connection instanceof Socket)) return;
       const address = clientAddress(connection.remoteAddress, undefined, isTrusted);
       if (!isTrusted(address)) penalties.set(addressGroup(address), now() + PENALTY_MS);
     },
   };
 }
+
+/** A connection that is not admitted must be closed; it is not counted. */
+export type VisitorLimits = ReturnType<typeof createVisitorLimits>;
 
 /** A flood of requests on one connection costs about 20 ms of work. */
 const PENALTY_MS = 10_000;

@@ -2,12 +2,6 @@
 import type { LastCheck } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
-export type CheckFeed = {
-  /** Calls `onCheck` whenever `next` has something to return. */
-  follow(domainId: string, onCheck: () => void): FollowingChecks;
-  close(): void;
-};
-
 export type FollowingChecks = {
   /** Null if nothing differs from the previous result. `changed`: the observation differs. */
   next(): (LastCheck & { readonly changed: boolean }) | null;
@@ -30,7 +24,7 @@ const POLL_MS = 1_000; // a fifth of the wait between two checks of a watched do
 type Watched = { check: LastCheck | null; readonly followers: Set<() => void> };
 
 /** Starts with the first follower and stops with the last. */
-export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeedDeps): CheckFeed {
+export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeedDeps) {
   const domains = new Map<string, Watched>();
   let isAway = false;
 
@@ -48,6 +42,7 @@ export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeed
 
   const polling = every(pollMs, poll, () => domains.size > 0);
 
+  /** Calls `onCheck` whenever `next` has something to return. */
   function follow(domainId: string, onCheck: () => void): FollowingChecks {
     const domain = domains.get(domainId) ?? { check: null, followers: new Set() };
     domains.set(domainId, domain);
@@ -73,6 +68,8 @@ export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeed
 
   return { follow, close: polling.close };
 }
+
+export type CheckFeed = ReturnType<typeof createCheckFeed>;
 
 function learn(domain: Watched | undefined, check: LastCheck): void {
   if (domain === undefined || (domain.check !== null && isSame(domain.check, check))) return;

@@ -2,13 +2,6 @@
 import type { Access } from '../core/access.ts';
 import type { EventRange, EventRow } from '../db/events.ts';
 
-export type Feed = {
-  /** `newest`: the number of its newest event, just read. */
-  follow(projectId: string, newest: bigint): Following;
-  /** Pending `change` calls settle by their timeout or signal. */
-  close(): void;
-};
-
 type Following = {
   /** Decreases if the database was restored. */
   newest(): bigint;
@@ -40,7 +33,7 @@ type ProjectFeed = {
 const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost two short statements
 
 /** Starts with the first follower and stops with the last. */
-export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {
+export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps) {
   const projects = new Map<string, ProjectFeed>();
   let isAway = false;
 
@@ -60,6 +53,7 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
 
   const polling = every(pollMs, poll, () => projects.size > 0);
 
+  /** `newest`: the number of its newest event, just read. */
   function follow(projectId: string, newest: bigint): Following {
     const known = projects.get(projectId);
     const project = known ?? { newest, readAt: 0, waiting: new Set(), followers: 0 };
@@ -83,8 +77,11 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
     };
   }
 
+  // After `close`, pending `change` calls settle by their timeout or signal.
   return { follow, close: polling.close };
 }
+
+export type Feed = ReturnType<typeof createFeed>;
 
 /** A smaller number read later than the known one: the database was restored. */
 function learn(project: ProjectFeed | undefined, newest: bigint, startedAt: number): void {

@@ -5,13 +5,6 @@
 import { wholeInstallation } from '../core/access.ts';
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
-export type Watching = {
-  /** The returned function is idempotent. Neither throws nor waits. */
-  watch(domainId: string): () => void;
-  /** Stored times stay until they expire. */
-  close(): void;
-};
-
 /** If `store` or `promote` rejects, that is logged, and the next write tries again. */
 export type WatchingDeps = {
   readonly store: Pick<WatchedDomainStore, 'watch'>;
@@ -39,7 +32,7 @@ const TOGETHER_MS = 50;
 type OpenPage = { open: number; writtenAt: number };
 
 /** A first page is written after TOGETHER_MS, with all others that open until then. */
-export function createWatching(deps: WatchingDeps): Watching {
+export function createWatching(deps: WatchingDeps) {
   const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
   const { writeEveryMs = WRITE_EVERY_MS, watchedForMs = WATCHED_FOR_MS } = deps;
@@ -79,7 +72,8 @@ export function createWatching(deps: WatchingDeps): Watching {
   }
 
   return {
-    watch(domainId) {
+    /** The returned function is idempotent. Neither throws nor waits. */
+    watch(domainId: string): () => void {
       const page = pages.get(domainId) ?? { open: 0, writtenAt: Number.NEGATIVE_INFINITY };
       page.open += 1;
       pages.set(domainId, page);
@@ -93,12 +87,15 @@ export function createWatching(deps: WatchingDeps): Watching {
         page.open -= 1;
       };
     },
-    close() {
+    /** Stored times stay until they expire. */
+    close(): void {
       stop();
       pages.clear();
     },
   };
 }
+
+export type Watching = ReturnType<typeof createWatching>;
 
 /** `checkEveryMs` after the last check. Null: the planned time is soon enough. */
 function wakeAfterMs(

@@ -61,16 +61,6 @@ export type LabRole = 'authority' | 'recursive';
 /** `released` resolves when the fault is healed. */
 export type ActiveFault = { readonly fault: LabFault; readonly released: Promise<void> };
 
-/** At most one fault per names, type and role. */
-export type FaultBook = {
-  /** Replaces (and heals) the fault of the same names, type and role. Default role: both. */
-  readonly add: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
-  /** The name before one above, the type before any, the role before both. */
-  readonly find: (name: string, type: string, role: LabRole) => ActiveFault | undefined;
-  /** Removes the faults of exactly these names, as given, or all. */
-  readonly heal: (names?: string) => void;
-};
-
 type Entry = ActiveFault & {
   readonly names: string;
   readonly type: string;
@@ -79,14 +69,15 @@ type Entry = ActiveFault & {
 };
 
 /** `names`: a name, `.zone` for a zone and everything below, or `.`; `*`: any type. */
-export function createFaultBook(): FaultBook {
+export function createFaultBook() {
   const entries = new Set<Entry>();
   const end = (entry: Entry) => {
     entries.delete(entry);
     entry.release();
   };
   return {
-    add(names, type, fault, role) {
+    /** Replaces (and heals) the fault of the same names, type and role. Default role: both. */
+    add(names: string, type: string, fault: LabFault, role?: LabRole): void {
       for (const entry of entries) {
         if (entry.names === names && entry.type === type && entry.role === role) end(entry);
       }
@@ -96,17 +87,22 @@ export function createFaultBook(): FaultBook {
       });
       entries.add({ names, type, role, fault, released, release });
     },
-    find(name, type, role) {
+    /** The name before one above, the type before any, the role before both. */
+    find(name: string, type: string, role: LabRole): ActiveFault | undefined {
       return [...entries]
         .filter((entry) => entry.type === type || entry.type === '*')
         .filter((entry) => (entry.role ?? role) === role && covers(entry.names, name))
         .toSorted((a, b) => rank(b) - rank(a))[0];
     },
-    heal(names) {
+    /** Removes the faults of exactly these names, as given, or all. */
+    heal(names?: string): void {
       for (const entry of entries) if (names === undefined || entry.names === names) end(entry);
     },
   };
 }
+
+/** At most one fault per names, type and role. */
+export type FaultBook = ReturnType<typeof createFaultBook>;
 
 function covers(names: string, name: string): boolean {
   return names === name || names === '.' || (`.${name}`.endsWith(names) && names.startsWith('.'));

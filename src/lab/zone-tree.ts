@@ -11,16 +11,6 @@ export type LabReply = {
   readonly additional: readonly LabRecord[];
 };
 
-/** Immutable; a change builds a new one. Names are in lower case, without a trailing dot. */
-export type ZoneTree = {
-  /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
-  readonly depths: number;
-  /** One depth's authority: REFUSED for a name in none of its zones; a referral below. */
-  readonly answer: (name: string, type: string, depth: number) => LabReply;
-  /** Recursive: NXDOMAIN for a name in no zone; SERVFAIL after CHAIN_MAX aliases. */
-  readonly resolve: (name: string, type: string) => LabReply;
-};
-
 /** `depth`: the number of declared zones (of two or more labels) above it. */
 type Placed = { readonly zone: LabZone; readonly depth: number };
 
@@ -37,7 +27,7 @@ export type TreeOptions = {
 export function growZones(
   declared: ReadonlyMap<string, readonly string[]>,
   { addressAt, topLevels }: TreeOptions,
-): ZoneTree {
+) {
   const placed = new Map<string, Placed>();
   const place = (name: string, more: readonly string[]) => {
     const depth = enclosing(name, declared).length;
@@ -56,11 +46,17 @@ export function growZones(
       );
   }
   return {
+    /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
     depths: 1 + Math.max(0, ...[...placed.values()].map(({ depth }) => depth)),
-    answer: (name, type, depth) => answer(placed, name, type, depth),
-    resolve: (name, type) => resolve(placed, name, type),
+    /** One depth's authority: REFUSED for a name in none of its zones; a referral below. */
+    answer: (name: string, type: string, depth: number) => answer(placed, name, type, depth),
+    /** Recursive: NXDOMAIN for a name in no zone; SERVFAIL after CHAIN_MAX aliases. */
+    resolve: (name: string, type: string) => resolve(placed, name, type),
   };
 }
+
+/** Immutable; a change builds a new one. Names are in lower case, without a trailing dot. */
+export type ZoneTree = ReturnType<typeof growZones>;
 
 /** The nearest declared zone above, otherwise the top level, unless that is declared. */
 function parentIn(declared: ReadonlyMap<string, unknown>, name: string): string | undefined {

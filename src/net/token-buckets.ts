@@ -4,24 +4,13 @@ import { LRUCache } from 'lru-cache';
 /** `perSecond` in the long run; `burst` at once after a pause. */
 export type TokenRate = { readonly perSecond: number; readonly burst: number };
 
-/** Buckets start full. */
-export type TokenBuckets = {
-  /** Returns 0, or the milliseconds until there is a token. */
-  take(key: string): number;
-  /** Takes a token, or reserves the next one in the order of calls. Returns the wait in ms. */
-  reserve(key: string): number;
-};
-
 /** An unused bucket is full, so dropping one has no effect. */
 const BUCKETS_MAX = 50_000;
 /** Tolerates rounding, so that a burst has its full size. */
 const EPSILON_MS = 1e-6;
 
-/** `now`: monotonic milliseconds. */
-export function createTokenBuckets(
-  { perSecond, burst }: TokenRate,
-  now: () => number,
-): TokenBuckets {
+/** Buckets start full. `now`: monotonic milliseconds. */
+export function createTokenBuckets({ perSecond, burst }: TokenRate, now: () => number) {
   const gapMs = 1_000 / perSecond;
   const fullAt = new LRUCache<string, number>({ max: BUCKETS_MAX });
 
@@ -33,12 +22,14 @@ export function createTokenBuckets(
   }
 
   return {
-    take(key) {
+    /** Returns 0, or the milliseconds until there is a token. */
+    take(key: string): number {
       const token = next(key);
       if (token.waitMs === 0) fullAt.set(key, token.fullAt);
       return token.waitMs;
     },
-    reserve(key) {
+    /** Takes a token, or reserves the next one in the order of calls. Returns the wait in ms. */
+    reserve(key: string): number {
       const token = next(key);
       fullAt.set(key, token.fullAt);
       return token.waitMs;

@@ -16,21 +16,10 @@ import {
   type RecordServedCertificate,
 } from '../certificates/served/served-certificate.ts';
 import type { Config } from '../config/config.ts';
-import type { Probe } from '../core/certificates/escalation.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import type { Database } from '../db/engine/client.ts';
 import type { CertificateStore } from '../db/issuance/certificates.ts';
 import type { Observer } from '../dns/observe/observe.ts';
-
-export type Handshakes = {
-  /**
-   * Whether each address would serve a challenge. Empty for the local CA, which makes no requests,
-   * and if probes are turned off.
-   */
-  probe(hostname: string): Promise<readonly Probe[]>;
-  /** Compares what visitors are shown with the stored certificates, and stores the result. */
-  readonly recordServed: RecordServedCertificate;
-};
 
 type Around = {
   readonly config: Config;
@@ -40,12 +29,19 @@ type Around = {
   readonly now: () => Date;
 };
 
-export function buildHandshakes(around: Around): Handshakes {
+export function buildHandshakes(around: Around) {
   return {
-    probe: (hostname) => probeChallenge(around, hostname),
+    /**
+     * Whether each address would serve a challenge. Empty for the local CA, which makes no requests,
+     * and if probes are turned off.
+     */
+    probe: (hostname: string) => probeChallenge(around, hostname),
+    /** Compares what visitors are shown with the stored certificates, and stores the result. */
     recordServed: recordServedWith(around),
   };
 }
+
+export type Handshakes = ReturnType<typeof buildHandshakes>;
 
 async function probeChallenge({ config, observer, probes }: Around, hostname: string) {
   if (config.acme.directoryUrl === undefined || !config.edge.isProbed) return [];

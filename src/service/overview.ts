@@ -45,20 +45,14 @@ type OverviewParts = Pick<
   'authorities' | 'backend' | 'config' | 'database' | 'now' | 'queues'
 >;
 
-export type InstallationOverview = {
-  /** At most FRESH_MS old. Rejects if the database is down; failures are not cached. */
-  read(): Promise<Overview>;
-  /** Something changed: the next call reads again. */
-  forget(): void;
-};
-
 const FRESH_MS = 5_000;
 
 /** Reads nothing before the first call. */
-export function createOverview(service: OverviewParts): InstallationOverview {
+export function createOverview(service: OverviewParts) {
   let last: { readonly at: number; readonly reading: Promise<Overview> } | null = null;
   return {
-    read() {
+    /** At most FRESH_MS old. Rejects if the database is down; failures are not cached. */
+    read(): Promise<Overview> {
       const at = service.now().getTime();
       if (last === null || at < last.at || at - last.at >= FRESH_MS) {
         const started = { at, reading: readAll(service) };
@@ -69,11 +63,14 @@ export function createOverview(service: OverviewParts): InstallationOverview {
       }
       return last.reading;
     },
-    forget() {
+    /** Something changed: the next call reads again. */
+    forget(): void {
       last = null;
     },
   };
 }
+
+export type InstallationOverview = ReturnType<typeof createOverview>;
 
 async function readAll(service: OverviewParts): Promise<Overview> {
   const { authorities, backend, database, now, queues } = service;

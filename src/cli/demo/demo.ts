@@ -224,16 +224,8 @@ type DemoEvent = {
   };
 };
 
-/** Calls reject if the API returns an error. */
-type Customer = {
-  /** A paid project with a deploy. Call it once, before `timeline`: the slug is fixed. */
-  addDomain(hostname: string, upstream: string): Promise<Shown>;
-  /** Oldest first. */
-  timeline(): Promise<readonly DemoEvent[]>;
-};
-
 /** `apiUrl` has no trailing slash. */
-function createCustomer(apiUrl: string, key: string): Customer {
+function createCustomer(apiUrl: string, key: string) {
   let domainPath = '';
 
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -248,7 +240,8 @@ function createCustomer(apiUrl: string, key: string): Customer {
   }
 
   return {
-    async addDomain(hostname, upstream) {
+    /** A paid project with a deploy. Call it once, before `timeline`: the slug is fixed. */
+    async addDomain(hostname: string, upstream: string): Promise<Shown> {
       const project = await call<{ id: string }>('POST', '/v1/projects', {
         name: 'The shop’s documentation',
         slug: 'shop-docs',
@@ -259,11 +252,15 @@ function createCustomer(apiUrl: string, key: string): Customer {
       domainPath = `${base}/domains/${hostname}`;
       return call<Shown>('POST', `${base}/domains`, { hostname });
     },
-    async timeline() {
+    /** Oldest first. */
+    async timeline(): Promise<readonly DemoEvent[]> {
       return (await call<DemoEvent[]>('GET', `${domainPath}/timeline`)).reverse();
     },
   };
 }
+
+/** Calls reject if the API returns an error. */
+type Customer = ReturnType<typeof createCustomer>;
 
 type Awaited = { readonly finding: string } | { readonly event: 'domain.live' };
 

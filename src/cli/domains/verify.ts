@@ -168,21 +168,11 @@ function isRelevant(message: SseMessage, story: Story): boolean {
 
 // Progress lines for a person who waits: new findings, resolved findings and status.
 
-/** Each fact is shown once per wait. */
-type Story = {
-  /** Call it first, with the domain when the check was requested. */
-  asked(domain: DomainShown): void;
-  /** True for the first check since `asked`. */
-  checked(check: CheckShown): boolean;
-  /** Prints what is new. True if waiting is over: the domain is live or failed. */
-  stands(domain: DomainShown): boolean;
-};
-
 const CLOCK_WIDTH = 10; // a time and two spaces
 
 type World = Pick<Io, 'env' | 'now' | 'screen'>;
 
-function createStory(progress: Progress, world: World): Story {
+function createStory(progress: Progress, world: World) {
   const say = createSay(progress, world);
   let asked: DomainShown | null = null;
   let isChecked = false;
@@ -209,18 +199,21 @@ function createStory(progress: Progress, world: World): Story {
   }
 
   return {
-    asked(domain) {
+    /** Call it first, with the domain when the check was requested. */
+    asked(domain: DomainShown): void {
       asked = domain;
       progress.show(`Checking ${domain.hostname} …`);
     },
 
-    checked({ attempts, lastCheckedAt, nextCheckAt }) {
+    /** True for the first check since `asked`. */
+    checked({ attempts, lastCheckedAt, nextCheckAt }: CheckShown): boolean {
       const isFirst = notice(lastCheckedAt);
       if (isChecked) progress.show(waiting(attempts, lastCheckedAt, nextCheckAt));
       return isFirst;
     },
 
-    stands(domain) {
+    /** Prints what is new. True if waiting is over: the domain is live or failed. */
+    stands(domain: DomainShown): boolean {
       const { findings, status, summary, checks } = domain;
       notice(checks.lastCheckedAt);
       // Do not repeat findings from before the check.
@@ -234,6 +227,9 @@ function createStory(progress: Progress, world: World): Story {
     },
   };
 }
+
+/** Each fact is shown once per wait. */
+type Story = ReturnType<typeof createStory>;
 
 /** Prints a time, a headline and, below it, what to do. */
 function createSay({ say }: Progress, { env, now, screen }: World) {

@@ -16,13 +16,6 @@ import { beforeDeadline } from '../../net/deadline.ts';
 import type { EdgeLog, EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
 
-export type Routes = {
-  /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
-  readonly find: (hostname: string) => Promise<EdgeRoute | null>;
-  readonly notify: (notification: RouteNotification) => void;
-  readonly sizes: Memories['sizes'];
-};
-
 type RoutesLimits = Pick<EdgeLimits, 'routeFreshMs' | 'routePatienceMs' | 'routeRetryMs'>;
 
 /** `clock`: monotonic milliseconds. */
@@ -30,7 +23,7 @@ export function createRoutes(
   { database, log, lookups }: Pick<EdgeService, 'database' | 'log' | 'lookups'>,
   limits: RoutesLimits,
   clock: () => number = () => performance.now(),
-): Routes {
+) {
   const memories = createMemories(clock, limits.routeFreshMs);
   const outage = createRouteOutage(
     { isAway: createAwayProbe(database), log, clock },
@@ -59,14 +52,17 @@ export function createRoutes(
   }
 
   return {
+    /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
     find,
-    notify(notification) {
+    notify(notification: RouteNotification): void {
       memories.notify(notification);
       if ('hostname' in notification) flights.outdate(notification.hostname);
     },
     sizes: memories.sizes,
   };
 }
+
+export type Routes = ReturnType<typeof createRoutes>;
 
 /** A notification during the lookup makes it outdated, because the order is unknown. */
 type Flight = { readonly answer: Promise<EdgeRoute | null>; isOutdated: boolean };
@@ -139,19 +135,10 @@ type Recalled = {
   readonly verdict: Exclude<MemoryVerdict, 'forget'>;
 };
 
-type Memories = {
-  /** Null: not cached, or not usable. */
-  readonly recall: (hostname: string) => Recalled | null;
-  /** `readAt`: when the query started. */
-  readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
-  readonly notify: (notification: RouteNotification) => void;
-  readonly sizes: () => { readonly known: number; readonly unknown: number };
-};
-
 type Memory = { readonly route: EdgeRoute | null; readonly readAt: number; isOutdated: boolean };
 
 /** `clock`: monotonic milliseconds. */
-function createMemories(clock: () => number, freshMs: number): Memories {
+function createMemories(clock: () => number, freshMs: number) {
   const known = new LRUCache<string, Memory>({ max: KNOWN_MAX });
   const unknown = new LRUCache<string, Memory>({ max: UNKNOWN_MAX });
   const projects = createProjectChanges();
@@ -159,7 +146,8 @@ function createMemories(clock: () => number, freshMs: number): Memories {
   let subscription: Subscription = unsubscribed;
 
   return {
-    recall(hostname) {
+    /** Null: not cached, or not usable. */
+    recall(hostname: string): Recalled | null {
       const memory = known.get(hostname) ?? unknown.get(hostname);
       if (memory === undefined) return null;
       const { route, readAt } = memory;
@@ -167,12 +155,13 @@ function createMemories(clock: () => number, freshMs: number): Memories {
       const verdict = classifyMemory({ readAt, isOutdated }, subscription, clock(), times);
       return verdict === 'forget' ? null : { route, verdict };
     },
-    keep(hostname, route, readAt) {
+    /** `readAt`: when the query started. */
+    keep(hostname: string, route: EdgeRoute | null, readAt: number): void {
       const [place, other] = route === null ? [unknown, known] : [known, unknown];
       other.delete(hostname);
       place.set(hostname, { route, readAt, isOutdated: false });
     },
-    notify(notification) {
+    notify(notification: RouteNotification): void {
       if ('hostname' in notification) {
         unknown.delete(notification.hostname);
         const memory = known.peek(notification.hostname);
@@ -188,6 +177,8 @@ function createMemories(clock: () => number, freshMs: number): Memories {
     sizes: () => ({ known: known.size, unknown: unknown.size }),
   };
 }
+
+type Memories = ReturnType<typeof createMemories>;
 
 function afterNotification(
   before: Subscription,
@@ -216,18 +207,6 @@ function createProjectChanges() {
 
 // Whether the database is available, as seen by lookups.
 
-type RouteOutage = {
-  /** A lookup failed or timed out. */
-  readonly begin: (fault: unknown) => void;
-  readonly end: () => void;
-  /** Whether to use a cached entry at once, without waiting for the database. */
-  readonly isBridged: (verdict: MemoryVerdict) => boolean;
-  /** The same after a failed lookup, which can require a check of the database. */
-  readonly mayBridge: (verdict: MemoryVerdict) => Promise<boolean>;
-  /** If true, the caller must retry now. */
-  readonly claimRetry: () => boolean;
-};
-
 type OutageParts = {
   /** Of the database: routes cannot change until it is back. Never rejects. */
   readonly isAway: () => Promise<boolean>;
@@ -236,7 +215,7 @@ type OutageParts = {
 };
 
 /** `retryMs`: between two retries, and between two checks of the database. */
-function createRouteOutage(parts: OutageParts, retryMs: number): RouteOutage {
+function createRouteOutage(parts: OutageParts, retryMs: number) {
   const { log, clock } = parts;
   let triedAt: number | null = null;
   let isAway = false;
@@ -254,19 +233,23 @@ function createRouteOutage(parts: OutageParts, retryMs: number): RouteOutage {
   }
 
   return {
-    begin(err) {
+    /** A lookup failed or timed out. */
+    begin(err: unknown): void {
       if (triedAt === null) log.warn({ err }, 'routes cannot be read; cached ones stay in use');
       triedAt = clock();
       probe();
     },
-    end() {
+    end(): void {
       if (triedAt !== null) log.warn({}, 'routes can be read again');
       triedAt = null;
       isAway = false;
     },
-    isBridged: (verdict) => triedAt !== null && (verdict === 'ask' || isAway),
-    mayBridge: async (verdict) => verdict === 'ask' || (probing ?? isAway),
-    claimRetry() {
+    /** Whether to use a cached entry at once, without waiting for the database. */
+    isBridged: (verdict: MemoryVerdict) => triedAt !== null && (verdict === 'ask' || isAway),
+    /** The same after a failed lookup, which can require a check of the database. */
+    mayBridge: async (verdict: MemoryVerdict) => verdict === 'ask' || (probing ?? isAway),
+    /** If true, the caller must retry now. */
+    claimRetry(): boolean {
       if (triedAt === null || clock() - triedAt < retryMs) return false;
       triedAt = clock();
       probe();
@@ -274,3 +257,5 @@ function createRouteOutage(parts: OutageParts, retryMs: number): RouteOutage {
     },
   };
 }
+
+type RouteOutage = ReturnType<typeof createRouteOutage>;

@@ -22,17 +22,12 @@ export type ReadySites = {
   readonly keptMax: number;
 };
 
-export type Preparation = {
-  /** `listening` means that changes may have been missed. */
-  readonly notify: (notification: RouteNotification) => void;
-};
-
 /** Uses at most half of a CPU. Failures are left to the first visitor. */
 export function createPreparation(
   { log, lookups }: Pick<EdgeService, 'log' | 'lookups'>,
   routes: Pick<Routes, 'find'>,
   { keptMax, makeReady }: ReadySites,
-): Preparation {
+) {
   const waiting = new Set<string>();
   let isRunning = false;
 
@@ -60,7 +55,8 @@ export function createPreparation(
   }
 
   return {
-    notify(notification) {
+    /** `listening` means that changes may have been missed. */
+    notify(notification: RouteNotification): void {
       if (notification.kind === 'changed') add([notification.hostname]);
       // Earlier results would have to be read again.
       if (notification.kind === 'listening') addAll();

@@ -3,23 +3,13 @@ import { MINUTE } from '../../core/time.ts';
 import { createKeyUsageStore, type KeyUsageStore } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
 
-/** `used` and `deprecated` never throw or wait. */
-export type KeyUsage = {
-  used(keyId: string): void;
-  deprecated(keyId: string, operationId: string): void;
-  /** Never rejects. The next flush retries failed writes. */
-  flush(): Promise<void>;
-  /** Stops the timer and writes everything. Never rejects. */
-  close(): Promise<void>;
-};
-
 const FLUSH_MS = 5_000; // what a crash can lose
 const WRITE_MS = MINUTE; // a key's last use is written at most once per minute and process
 
 export function createKeyUsage(
   { database, log, now }: Pick<Service, 'database' | 'log' | 'now'>,
   store: KeyUsageStore = createKeyUsageStore(database.prisma),
-): KeyUsage {
+) {
   const uses = gatherUses(store, now);
   const calls = countCalls(store, now);
   let last = Promise.resolve();
@@ -41,13 +31,18 @@ export function createKeyUsage(
   return {
     used: uses.note,
     deprecated: calls.note,
+    /** Never rejects. The next flush retries failed writes. */
     flush: () => queue(false),
-    close() {
+    /** Stops the timer and writes everything. Never rejects. */
+    close(): Promise<void> {
       clearInterval(timer);
       return queue(true);
     },
   };
 }
+
+/** `used` and `deprecated` never throw or wait. */
+export type KeyUsage = ReturnType<typeof createKeyUsage>;
 
 /** Times in milliseconds since 1970. */
 type Use = {

@@ -102,16 +102,6 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
 
 type SharedWindows = { readonly windows: Windows; readonly ledger: Ledger };
 
-/** In rounds. */
-type Reporting = {
-  /** Schedules a round unless one is scheduled. Cheap; does nothing after `close`. */
-  wake(): void;
-  /** Starts a round as soon as the current one ends. Never rejects. */
-  report(): Promise<void>;
-  /** Waits for the current round. No round follows. */
-  close(): Promise<void>;
-};
-
 /** Bursts within twice this time can exceed a quota (docs/decisions/0006-rate-limits.md). */
 const GATHER_MS = 100;
 /** While the store is unavailable, one ID of each limit is reported, to detect its recovery. */
@@ -125,7 +115,7 @@ function createReporting(
   { log, now }: Pick<Service, 'log' | 'now'>,
   store: RateLimitStore,
   limits: readonly SharedWindows[],
-): Reporting {
+) {
   let isAway = false;
   let isAwaited = false;
   let isClosed = false;
@@ -169,9 +159,12 @@ function createReporting(
   }
 
   return {
+    /** Schedules a round unless one is scheduled. Cheap; does nothing after `close`. */
     wake,
+    /** Starts a round as soon as the current one ends. Never rejects. */
     report,
-    async close() {
+    /** Waits for the current round. No round follows. */
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
       clearInterval(sweeping);

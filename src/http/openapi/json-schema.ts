@@ -3,16 +3,7 @@ import { z } from 'zod';
 import { wireTypes } from '../pipeline/json.ts';
 import type { JsonSchema } from './model.ts';
 
-/** A schema with an `id` becomes a component. Throws if a name has two shapes. */
-export type SchemaWriter = {
-  readonly input: (schema: z.ZodType) => JsonSchema;
-  /** Allows additional fields, so responses can grow without a new version. */
-  readonly output: (schema: z.ZodType) => JsonSchema;
-  /** In alphabetical order. */
-  readonly components: () => Readonly<Record<string, JsonSchema>>;
-};
-
-export function createSchemaWriter(): SchemaWriter {
+export function createSchemaWriter() {
   const found = new Map<string, JsonSchema>();
   const write = (io: 'input' | 'output') =>
     once((schema: z.ZodType) => {
@@ -29,10 +20,15 @@ export function createSchemaWriter(): SchemaWriter {
     });
   return {
     input: write('input'),
+    /** Allows additional fields, so responses can grow without a new version. */
     output: write('output'),
+    /** In alphabetical order. */
     components: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
+
+/** A schema with an `id` becomes a component. Throws if a name has two shapes. */
+export type SchemaWriter = ReturnType<typeof createSchemaWriter>;
 
 /** Writing a schema takes a millisecond, and most are reused. */
 function once<From extends object, To>(act: (from: From) => To): (from: From) => To {

@@ -22,12 +22,6 @@ import { refuseBusy } from '../limits/account-limits.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-export type Streams = {
-  readonly open: OpenStream;
-  /** Stops all reads and writes. */
-  close(): void;
-};
-
 type StreamAsked = {
   readonly access: Access;
   readonly projectId: string;
@@ -67,7 +61,7 @@ export function createStreams(
   service: StreamService,
   authenticate: Authenticate,
   replaced: Partial<Replaceable> = {},
-): Streams {
+) {
   const { database, events, log } = service;
   const { limits = defaultStreamLimits, pollMs, heartbeatMs } = replaced;
   // Shared by all streams, each of which checks its own access when it opens and at each heartbeat.
@@ -89,14 +83,17 @@ export function createStreams(
     log,
   };
   return {
-    open: (asked) => openStream(shared, asked),
-    close() {
+    open: (asked: StreamAsked) => openStream(shared, asked),
+    /** Stops all reads and writes. */
+    close(): void {
       feed.close();
       checkFeed.close();
       watching.close();
     },
   };
 }
+
+export type Streams = ReturnType<typeof createStreams>;
 
 function watchingOf(
   { config, log, now, queues }: StreamService,

@@ -83,20 +83,11 @@ type PoolState = {
   readonly waitingCount: number;
 };
 
-type ProcessMetrics = {
-  poolWait(seconds: number): void;
-  /** Call it once. */
-  watchPool(pool: PoolState): void;
-  /** Call it once. */
-  watchReadiness(read: ReadReadiness): void;
-  close(): void;
-};
-
 /** Of the event loop. */
 const LOOP_EVERY_MS = 100;
 
 /** The timer does not keep the process alive. */
-export function createProcessMetrics(registry: Registry, roles: readonly Role[]): ProcessMetrics {
+export function createProcessMetrics(registry: Registry, roles: readonly Role[]) {
   const registers = [registry];
   const playing = new Gauge({
     name: 'signpost_role',
@@ -119,12 +110,16 @@ export function createProcessMetrics(registry: Registry, roles: readonly Role[])
     registers,
   });
   return {
-    poolWait: (seconds) => waits.observe(seconds),
-    watchPool: (pool) => showPool(registry, pool),
-    watchReadiness: (read) => showReadiness(registry, read),
+    poolWait: (seconds: number) => waits.observe(seconds),
+    /** Call it once. */
+    watchPool: (pool: PoolState) => showPool(registry, pool),
+    /** Call it once. */
+    watchReadiness: (read: ReadReadiness) => showReadiness(registry, read),
     close: watchLoop(registry),
   };
 }
+
+type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 
 /** Asked at each scrape. `process`: as /readyz answers. */
 function showReadiness(registry: Registry, read: ReadReadiness): void {
@@ -206,12 +201,6 @@ function watchLoop(registry: Registry): () => void {
 
 // Whether this worker's own resolvers and network answer, by its last checks.
 
-type ResolverHealth = {
-  /** `isOurTrouble`: the check got no usable answer, and the cause is ours. */
-  note(isOurTrouble: boolean): void;
-  isFailing(): boolean;
-};
-
 const KEPT = 20;
 const KEPT_MS = 2 * MINUTE;
 /** Fewer say nothing. */
@@ -220,7 +209,7 @@ const CHECKS_MIN = 3;
 export function createResolverHealth(
   registry: Registry,
   now: () => number = () => performance.now(),
-): ResolverHealth {
+) {
   const checks: { readonly at: number; readonly isOurTrouble: boolean }[] = [];
   function isFailing(): boolean {
     const recent = checks.filter(({ at }) => now() - at < KEPT_MS);
@@ -236,7 +225,8 @@ export function createResolverHealth(
     },
   });
   return {
-    note(isOurTrouble) {
+    /** `isOurTrouble`: the check got no usable answer, and the cause is ours. */
+    note(isOurTrouble: boolean): void {
       checks.push({ at: now(), isOurTrouble });
       if (checks.length > KEPT) checks.shift();
     },

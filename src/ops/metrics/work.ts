@@ -34,16 +34,7 @@ export function createJobMetrics(registry: Registry): CountJob {
   };
 }
 
-export type OrderCounters = {
-  /** Seconds since the check that verified the domain; null for a renewal. */
-  issued(waitedSeconds: number | null): void;
-  /** The CA refused: the order ended. */
-  refused(): void;
-  /** The CA could not be reached or had not finished: the order stays open. */
-  setBack(): void;
-};
-
-export function createOrderMetrics(registry: Registry): OrderCounters {
+export function createOrderMetrics(registry: Registry) {
   const registers = [registry];
   const orders = new Counter({
     name: 'signpost_certificate_orders_total',
@@ -59,14 +50,19 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
   });
   for (const outcome of ['issued', 'refused', 'set_back']) orders.inc({ outcome }, 0);
   return {
-    issued(waitedSeconds) {
+    /** Seconds since the check that verified the domain; null for a renewal. */
+    issued(waitedSeconds: number | null): void {
       orders.inc({ outcome: 'issued' });
       if (waitedSeconds !== null) waits.observe(waitedSeconds);
     },
+    /** The CA refused: the order ended. */
     refused: () => orders.inc({ outcome: 'refused' }),
+    /** The CA could not be reached or had not finished: the order stays open. */
     setBack: () => orders.inc({ outcome: 'set_back' }),
   };
 }
+
+export type OrderCounters = ReturnType<typeof createOrderMetrics>;
 
 export type CountedCheck = {
   /** `unchanged`: a few queries found the same as the previous check, so nothing was diagnosed. */
