@@ -5,8 +5,6 @@ import { createFleetStore } from '../db/fleet.ts';
 import type { Opened } from './opened.ts';
 
 type FleetParts = Pick<Opened, 'config' | 'database'>;
-export type SeenFleet = Awaited<ReturnType<typeof loadFleet>>;
-
 /** `processes`: newest first. */
 export async function loadFleet(service: FleetParts) {
   const { config } = service;

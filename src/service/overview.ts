@@ -10,13 +10,12 @@ import {
 } from '../core/certificates/budget.ts';
 import { type QueueName, queueNames } from '../core/operations/jobs.ts';
 import type { Database } from '../db/engine/client.ts';
-import { type InstallationState, readInstallation } from '../db/installation.ts';
+import { readInstallation } from '../db/installation.ts';
 import { type BucketRow, readEmptiest } from '../db/issuance/authority-budget.ts';
-import { type OperationsReads, readOperations } from '../db/operations.ts';
-import type { QueueMemory } from '../queue/backend.ts';
+import { readOperations } from '../db/operations.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from './authorities.ts';
-import { loadFleet, type SeenFleet } from './fleet.ts';
+import { loadFleet } from './fleet.ts';
 import type { Service } from './service.ts';
 
 type BudgetLeft = {
@@ -28,16 +27,6 @@ type BudgetLeft = {
   readonly of: number;
   /** When the full limit is available again. */
   readonly fullAt: Date;
-};
-
-export type Overview = OperationsReads & {
-  readonly at: Date;
-  readonly state: InstallationState;
-  /** Null if the queue does not answer. */
-  readonly queues: { readonly [N in QueueName]: QueueCounts } | null;
-  readonly queueMemory: QueueMemory | null;
-  readonly fleet: SeenFleet;
-  readonly budget: readonly BudgetLeft[];
 };
 
 type OverviewParts = Pick<
@@ -72,7 +61,7 @@ export function createOverview(service: OverviewParts) {
 
 export type InstallationOverview = ReturnType<typeof createOverview>;
 
-async function readAll(service: OverviewParts): Promise<Overview> {
+async function readAll(service: OverviewParts) {
   const { authorities, backend, database, now, queues } = service;
   const { prisma } = database;
   const at = now();
@@ -90,12 +79,17 @@ async function readAll(service: OverviewParts): Promise<Overview> {
   };
 }
 
-async function countAll(queues: Pick<Queues, 'counts'>): Promise<Overview['queues']> {
+export type Overview = Readonly<Awaited<ReturnType<typeof readAll>>>;
+
+/** Null if the queue does not answer. */
+async function countAll(
+  queues: Pick<Queues, 'counts'>,
+): Promise<{ readonly [N in QueueName]: QueueCounts } | null> {
   try {
     const counted = await Promise.all(
       queueNames.map(async (name) => [name, await queues.counts(name)] as const),
     );
-    return Object.fromEntries(counted) as Overview['queues']; // one entry per name
+    return Object.fromEntries(counted) as Record<QueueName, QueueCounts>; // one entry per name
   } catch {
     return null; // the queue is unavailable; the state in the database counts
   }
