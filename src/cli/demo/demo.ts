@@ -6,6 +6,8 @@ import { styleText } from 'node:util';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { type Signpost, startSignpost } from '../../start.ts';
+import type { FindingShown } from '../lines.ts';
+import type { DomainShown, EventShown } from '../shown.ts';
 import { PLATFORM_DOMAIN, startTestLab, type TestLab, visit, ZONE } from './test-lab.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
@@ -193,33 +195,11 @@ function dim(text: string): string {
 
 // The demo's customer uses only the public API.
 
-type Shown = {
-  readonly hostname: string;
-  readonly status: string;
-  readonly record: {
-    readonly type: string;
-    readonly name: string;
-    readonly value: string;
-    /** Seconds. */
-    readonly ttl: number;
-  };
-};
-
-type ReportedFinding = {
-  readonly code: string;
-  readonly summary: string;
-  readonly action: string;
-};
-
 /** `appeared` and `cleared` belong to `domain.findings_changed`, `issuer` to certificate events. */
-type DemoEvent = {
-  readonly id: number;
-  readonly type: string;
-  /** RFC 3339. */
-  readonly at: string;
+type DemoEvent = EventShown & {
   readonly data: {
-    readonly appeared?: readonly ReportedFinding[];
-    readonly cleared?: readonly ReportedFinding[];
+    readonly appeared?: readonly FindingShown[];
+    readonly cleared?: readonly FindingShown[];
     readonly issuer?: string;
   };
 };
@@ -241,7 +221,7 @@ function createCustomer(apiUrl: string, key: string) {
 
   return {
     /** A paid project with a deploy. Call it once, before `timeline`: the slug is fixed. */
-    async addDomain(hostname: string, upstream: string): Promise<Shown> {
+    async addDomain(hostname: string, upstream: string): Promise<Pick<DomainShown, 'record'>> {
       const project = await call<{ id: string }>('POST', '/v1/projects', {
         name: 'The shop’s documentation',
         slug: 'shop-docs',
@@ -250,7 +230,7 @@ function createCustomer(apiUrl: string, key: string) {
       const base = `/v1/projects/${project.id}`;
       await call('POST', `${base}/deploys`, { status: 'succeeded', upstream });
       domainPath = `${base}/domains/${hostname}`;
-      return call<Shown>('POST', `${base}/domains`, { hostname });
+      return call<DomainShown>('POST', `${base}/domains`, { hostname });
     },
     /** Oldest first. */
     async timeline(): Promise<readonly DemoEvent[]> {
