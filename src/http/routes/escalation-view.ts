@@ -1,4 +1,4 @@
-import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
+import type { Probe } from '../../core/certificates/escalation.ts';
 import {
   type EscalationReader,
   escalationWords,
@@ -8,17 +8,11 @@ import { explain, severities } from '../../core/diagnosis/findings.ts';
 import type { Escalation } from '../../core/records.ts';
 import { type EscalationRow, readEvidence } from '../../db/issuance/escalations.ts';
 
-type InWords = {
-  readonly cause: EscalationCause;
-  readonly summary: string;
-  readonly nextAction: string;
-};
-
 /** Null for a cause that this version does not know. */
 export function escalationInWords(
   stored: Pick<Escalation, 'cause' | 'evidence'>,
   reader: EscalationReader,
-): InWords | null {
+) {
   const { cause } = stored;
   if (!isEscalationCause(cause)) return null;
   return { cause, ...escalationWords(cause, wordable(stored), reader) };

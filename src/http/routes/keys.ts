@@ -206,27 +206,25 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
 }
 
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
-  switch (result.kind) {
-    case 'not_found':
-      return refuse('key_not_found');
-    case 'ended':
-      return refuse('key_ended');
-    case 'has_successor':
-      return refuse('key_rotated');
-    case 'last_admin':
-      return refuse(
-        'last_admin_key',
-        'This is the last key with admin: set a grace period, otherwise losing this response locks everyone out.',
-      );
-    case 'predecessor_live': {
-      const { predecessorId, endsAt } = result;
-      return refuse(
-        'rotation_under_way',
-        `Its predecessor ${predecessorId} works until ${endsAt.toISOString()}. Revoke the predecessor, or rotate with graceSeconds 0.`,
-      );
-    }
+  if (result.kind === 'last_admin') {
+    return refuse(
+      'last_admin_key',
+      'This is the last key with admin: set a grace period, otherwise losing this response locks everyone out.',
+    );
   }
+  if (result.kind !== 'predecessor_live') return refuse(rotationCodes[result.kind]);
+  const { predecessorId, endsAt } = result;
+  return refuse(
+    'rotation_under_way',
+    `Its predecessor ${predecessorId} works until ${endsAt.toISOString()}. Revoke the predecessor, or rotate with graceSeconds 0.`,
+  );
 }
+
+const rotationCodes = {
+  not_found: 'key_not_found',
+  ended: 'key_ended',
+  has_successor: 'key_rotated',
+} as const;
 
 function refuseExpiry(expiresAt: Date | null, at: Date): Refusal | null {
   if (expiresAt === null || liesAhead(expiresAt, at)) return null;

@@ -11,7 +11,7 @@ import { type CheckFeed, createCheckFeed } from '../../events/check-feed.ts';
 import {
   type EventStreamDeps,
   eventStream,
-  type StreamedDomain,
+  type StreamRequest,
 } from '../../events/event-stream.ts';
 import { createFeed, sharePages } from '../../events/feed.ts';
 import { createWatching, type Watching } from '../../events/watching.ts';
@@ -22,15 +22,7 @@ import { refuseBusy } from '../limits/account-limits.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-type StreamAsked = {
-  readonly access: Access;
-  readonly projectId: string;
-  /** Null: events of every domain, and no domain is watched. */
-  readonly domain: StreamedDomain | null;
-  /** Whether checks of that domain are sent too. */
-  readonly checks: boolean;
-  /** The last event that the client has; null for new events only. */
-  readonly after: bigint | null;
+type StreamAsked = Omit<StreamRequest, 'newest' | 'isStillAuthorized'> & {
   readonly key: ApiKeyIdentity;
   /** Used to check the key again. */
   readonly authorization: string | undefined;

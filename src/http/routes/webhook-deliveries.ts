@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
 import type { Access } from '../../core/access.ts';
 import {
   DELIVERIES_KEPT_MS,
@@ -120,11 +121,7 @@ export function replayProjectEvents(service: Service, owners: Owners): Route {
   });
 }
 
-type Asked = {
-  readonly projectId: string;
-  readonly after?: bigint | undefined;
-  readonly event?: bigint | undefined;
-};
+type Asked = z.infer<typeof operatorReplay>;
 
 /** Refuses a disabled webhook, because nothing would be sent. */
 async function again(
