@@ -19,8 +19,6 @@ export type DnsUnknownDomain = { readonly hostname: string; readonly servers: re
 /** In the hour that starts at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
 
-export type OperationsReads = Awaited<ReturnType<typeof readOperations>>;
-
 const LISTED = 10;
 const QUARANTINED_LISTED = 20;
 /** Enough domains to identify their DNS operators. */
