@@ -6,13 +6,13 @@ import { createProjectStore } from '../../src/db/projects.ts';
 import type { Watching } from '../../src/events/watching.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { eventsRoute } from '../../src/http/routes/events.ts';
-import { createStreams, type Streams } from '../../src/http/routes/streams.ts';
+import { createStreams } from '../../src/http/routes/streams.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 let t: TestApi;
-let streams: Streams;
+let streams: ReturnType<typeof createStreams>;
 let key: string;
 let path: string;
 let domains: readonly { readonly id: string; readonly hostname: string }[];

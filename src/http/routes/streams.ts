@@ -85,8 +85,6 @@ export function createStreams(
   };
 }
 
-export type Streams = ReturnType<typeof createStreams>;
-
 function watchingOf(
   { config, log, now, queues }: StreamService,
   store: WatchedDomainStore,
