@@ -106,7 +106,7 @@ export type Certificate = {
   readonly status: 'ordering' | 'issued' | 'failed';
   /** Null if an external edge has the key. */
   readonly sealedKey: Uint8Array<ArrayBuffer> | null;
-  /** The directory of its CA; null: the first CA's, the local CA's, or an external edge's. */
+  /** The directory of its CA; null: the local CA's, or an external edge's. */
   readonly authority: string | null;
   /** Null: not placed. */
   readonly orderUrl: string | null;

@@ -25,7 +25,7 @@ export type OrderLimits = {
   readonly waits: readonly (BudgetWait | null)[];
   readonly refused:
     | (NonNullable<AuthorityReach['refused']> & {
-        /** Its directory; null: the first CA. */
+        /** Its directory; null: the local one. */
         readonly authority: string | null;
       })
     | null;

@@ -47,13 +47,13 @@ export const edgeConnections: PoolOptions = {
 export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
   const { prisma } = database;
   const run = createRunStatement(database);
-  const findChallenge = lookUp((names) => findChallenges(prisma, names), challengeBatches);
+  const findChallenge = sharedByName((names) => findChallenges(prisma, names), challengeBatches);
   return {
-    findRoute: lookUp((names) => findRoutes(run, names), routeBatches),
+    findRoute: sharedByName((names) => findRoutes(run, names), routeBatches),
     findChallenge: (token, hostname) => findChallenge(`${hostname}/${token}`),
-    findTlsChallenge: lookUp((names) => findTlsChallenges(prisma, names), challengeBatches),
-    loadCertificate: lookUp((ids) => loadCertificates(run, ids), certificateBatches),
-    loadUpstreamCa: lookUp((ids) => loadUpstreamCas(run, ids), upstreamCaBatches),
+    findTlsChallenge: sharedByName((names) => findTlsChallenges(prisma, names), challengeBatches),
+    loadCertificate: sharedByName((ids) => loadCertificates(run, ids), certificateBatches),
+    loadUpstreamCa: sharedByName((ids) => loadUpstreamCas(run, ids), upstreamCaBatches),
     async listNames(max) {
       const rows = await run<{ readonly hostname: string }>(names, [max]);
       return rows.map(({ hostname }) => hostname);
@@ -62,7 +62,7 @@ export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): 
 }
 
 /** `read`: what exists, by name. Null for the others. */
-function lookUp<Value>(
+function sharedByName<Value>(
   read: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
   options: GatherOptions,
 ): (name: string) => Promise<Value | null> {

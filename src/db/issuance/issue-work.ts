@@ -29,7 +29,7 @@ export type IssueWork = {
 };
 
 export type AuthorityRefusal = OrderRefusal & {
-  /** The order's directory; null: the first CA. */
+  /** The order's directory; null: the local one. */
   readonly authority: string | null;
   readonly type: string;
   /** Since verification, or since its certificate was issued. */

@@ -17,7 +17,7 @@ export type NewOrder = {
   readonly id: string;
   /** Null: an external edge has it. */
   readonly sealedKey: Uint8Array | null;
-  /** Missing or null: the first CA's. */
+  /** Missing or null: the local CA's. */
   readonly authority?: string | null;
   /** The open order that it replaces, when an order moves to another CA. */
   readonly instead?: string | null;
