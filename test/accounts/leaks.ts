@@ -93,8 +93,8 @@ type Answer = { readonly content: string; readonly statements: number };
 const ATTEMPTS = 5;
 
 /**
- * Work in the background can start in a call, so different numbers are counted again, in the other order: what depends on
- * the order or the moment is no leak, one that runs more statements each time is.
+ * Work in the background can start in a call, so different numbers are counted again, in the other order. Only a call
+ * that runs more statements each time, whichever comes first, is a leak.
  */
 async function leakOf(
   mark: string,

@@ -47,7 +47,11 @@ export function openEscalation(
   prisma: PrismaClient,
   { id, epoch, state, certificateEndsAt }: EscalatedDomain,
   escalation: NewEscalation,
-  { at, againAt, wakes = false }: { readonly at: Date; readonly againAt: Date; wakes?: boolean },
+  {
+    at,
+    againAt,
+    wakes = false,
+  }: { readonly at: Date; readonly againAt: Date; readonly wakes?: boolean },
 ): Promise<OpenResult> {
   const isSame = isServed(state)
     ? Prisma.sql`status IN (${servedInSql}) AND certificate_ends_at = ${certificateEndsAt}`

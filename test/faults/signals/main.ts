@@ -28,7 +28,7 @@ export type Situation = {
   readonly alert: string;
   /** Returns how to take it back. */
   bring(world: SignalWorld): Promise<() => Promise<void>>;
-  /** The output of a process of its own, if any. */
+  /** The output of the process that it starts, if any. */
   output?(): string;
 };
 
