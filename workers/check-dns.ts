@@ -32,8 +32,13 @@ export async function checkDns(service: Service, job: DomainJob): Promise<JobRes
     : done;
 }
 
-/** The DNS does not show that another project freed the name, or that the plan changed; unknown is never unchanged. */
-const alwaysDiagnosed: readonly FindingCode[] = ['held_elsewhere', 'plan_required', 'dns_unknown'];
+/** What an unchanged observation does not show: proof, another project's release, the plan. Unknown is never unchanged. */
+const alwaysDiagnosed: readonly FindingCode[] = [
+  'held_elsewhere',
+  'ownership_unproven',
+  'plan_required',
+  'dns_unknown',
+];
 
 async function diagnosed(
   service: Service,

@@ -91,7 +91,7 @@ export type Service = Opened &
     /** Of the address in a URL, when a deploy is reported. Never rejects. */
     readonly checkUpstream: CheckUpstream;
     /** The TXT value that proves a project's ownership of an apex. */
-    proofFor(projectId: string, hostname: string): string;
+    proofFor(domainId: string, hostname: string): string;
     /** Signs requests to a project's deploys. */
     signingKey(projectId: string, generation: number): Uint8Array;
     readonly bringNow: BringNow;

@@ -10,11 +10,9 @@ import { explain } from '../../src/core/diagnosis/findings.ts';
 import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
 import { checkProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
 
-const values = {
-  claimant: 'signpost-domain-verification=mine',
-  holder: 'signpost-domain-verification=theirs',
-};
-const { claimant, holder } = values;
+const claimant = 'signpost-domain-verification=mine';
+const holder = 'signpost-domain-verification=theirs';
+const values = { claimant, others: ['signpost-domain-verification=a third', holder] };
 const none: DnsAnswer<string> = { kind: 'nxdomain' };
 const txt = (first: string, ...rest: readonly string[]): DnsAnswer<string> => ({
   kind: 'records',

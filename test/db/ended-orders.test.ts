@@ -90,7 +90,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       expect(await missing()).toEqual({ ...orders, ...certificates });
     });
     it('does not block the sixth one of a week', async () => {
-      const hostname = `${randomUUID()}.example`;
+      const hostname = `docs.${randomUUID()}.example`;
       for (let nth = 0; nth < 6; nth += 1) {
         const domain = await db.verified(hostname);
         await orderFor(domain);

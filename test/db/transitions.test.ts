@@ -89,14 +89,13 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
   it.skipIf(!available)('keeps an apex with the project that holds it', async () => {
     const holder = await stored.verified('apex-example.com');
     const other = await stored.pending('apex-example.com');
-    const holderProjectId = holder.projectId;
-    const held = { kind: 'held_elsewhere', holderProjectId };
+    const held = { kind: 'unproven', because: 'held', rivals: [holder.id] };
     expect(await stored.check(other, right)).toEqual(held);
-    // A proof judged against another project's record is ignored.
-    expect(await stored.check(other, right, noon, other.projectId)).toEqual(held);
+    // A proof that was not compared with the holder's record is ignored.
+    expect(await stored.check(other, right, noon, [other.id])).toEqual(held);
     expect((await stored.load(holder.id)).state.status).toBe('verified');
     expect((await stored.load(other.id)).state.status).toBe('pending');
-    expect(await stored.check(other, right, noon, holderProjectId)).toMatchObject({
+    expect(await stored.check(other, right, noon, [holder.id])).toMatchObject({
       kind: 'saved',
       lost: { id: holder.id, epoch: 2, change: { to: { status: 'pending', pendingSince: noon } } },
     });
@@ -106,7 +105,8 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
 
   it.skipIf(!available)('does the same for the apex of a delegated zone', async () => {
     const hostname = 'own-zone.example.com';
-    await stored.verified(hostname);
+    const holder = await stored.pending(hostname);
+    await stored.check(holder, right);
     const other = await stored.pending(hostname);
     const zone = { parent: 'example.com', atParent: [], atZone: null, ttlSeconds: 60 };
     const delegation = { kind: 'delegated', zone: hostname, ...zone } as const;
@@ -116,16 +116,18 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
     const observed = { kind: 'observed', observation } as const;
     const move = { domain: other, observed, change, at: noon };
     expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
-      kind: 'held_elsewhere',
+      kind: 'unproven',
+      rivals: [holder.id],
     });
   });
 
   it.skipIf(!available)('verifies no apex by its addresses while two claim it', async () => {
     const first = await stored.pending('contested-example.com');
     const second = await stored.pending('contested-example.com');
-    const inTheWay = ({ projectId }: LoadedDomain) => ({
-      kind: 'held_elsewhere',
-      holderProjectId: projectId,
+    const inTheWay = ({ id }: LoadedDomain) => ({
+      kind: 'unproven',
+      because: 'held',
+      rivals: [id],
     });
     expect(await stored.check(second, right)).toEqual(inTheWay(first));
     expect(await stored.check(first, right)).toEqual(inTheWay(second));
@@ -134,24 +136,28 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
     }
   });
 
-  it.skipIf(!available)('reports the holder when three claim an apex', async () => {
+  it.skipIf(!available)('compares with every other claim when three claim an apex', async () => {
     const hostname = 'three-example.com';
     const all = [
       await stored.pending(hostname),
       await stored.pending(hostname),
       await stored.pending(hostname),
     ];
-    const [holder, third] = all as [LoadedDomain, LoadedDomain];
-    const inTheWay = await stored.check(holder, right);
-    if (inTheWay.kind !== 'held_elsewhere') throw new Error(inTheWay.kind);
-    const { holderProjectId } = inTheWay;
-    expect(await stored.check(holder, right, noon, holderProjectId)).toMatchObject({
-      kind: 'saved',
+    const [first, second, third] = all.map(({ id }) => id) as [string, string, string];
+    const unproven = (...rivals: readonly string[]) => ({
+      kind: 'unproven',
+      because: 'held',
+      rivals,
     });
-    const held = { kind: 'held_elsewhere', holderProjectId: holder.projectId };
-    expect(await stored.check(third, right)).toEqual(held);
-    // A proof against a claimant is not a proof against the holder.
-    expect(await stored.check(third, right, noon, all[2]?.projectId)).toEqual(held);
+    const check = async (id: string, against?: readonly string[]) =>
+      stored.check(await stored.load(id), right, noon, against);
+    expect((await check(second)).kind).toBe('unproven');
+    // A proof against one of two others is none.
+    expect((await check(second, [first])).kind).toBe('unproven');
+    expect(await check(second, [third, first])).toMatchObject({ kind: 'saved' });
+    const held = await check(third);
+    expect(held).toEqual(unproven(second, first));
+    expect(await check(third, [first])).toEqual(held);
   });
 
   it.skipIf(!available)('reserves no name for an unverified claim', async () => {
@@ -159,7 +165,7 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
       await stored.pending('free-example.com'),
       await stored.pending('free-example.com'),
     ];
-    const saved = await stored.check(second, right, noon, first.projectId);
+    const saved = await stored.check(second, right, noon, [first.id]);
     expect(saved).toMatchObject({ kind: 'saved' });
     expect(saved).not.toHaveProperty('lost');
     expect((await stored.load(second.id)).state.status).toBe('verified');
@@ -175,6 +181,7 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
         await stored.pending(hostname),
         await stored.pending(hostname),
       ];
+      for (const domain of all) await stored.check(domain, missing);
       const data = { status: 'failed', failedAt: noon } as const;
       await stored.database.prisma.domain.updateMany({ where: { hostname }, data });
       const failed = await Promise.all(all.map(({ id }) => stored.load(id)));

@@ -43,7 +43,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     const owner = await stored.verified('apex-of-two.com');
     const other = await stored.pending('apex-of-two.com');
     await verify(owner);
-    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'unproven', because: 'held' });
     expect((await stored.load(owner.id)).state.status).toBe('verified');
   });
 
@@ -66,7 +66,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
       missedAt: null,
     });
     expect((await stored.events(owner)).at(-1)).toBe('certificate.ended');
-    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'unproven', because: 'held' });
   });
 
   it.skipIf(!available)('makes a running check of a verified domain stale', async () => {

@@ -1,5 +1,6 @@
 /** Two projects, one name: the DNS decides, the loser is notified, and the winner is served. */
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -23,6 +24,20 @@ async function startApex() {
   const apex = { ...world, hostname: world.zone };
   return { apex, one: createClient(apex), other: createClient(apex) };
 }
+
+/** Adds the apex, and creates its record after a check that found none. */
+async function settle({ apex, one }: Awaited<ReturnType<typeof startApex>>) {
+  await one.addDomain();
+  await until('a check without the record', async () =>
+    (await one.domain()).findings.some(({ code }) => code === 'record_missing'),
+  );
+  await apex.publish([address]);
+  await until('the first is live', async () => (await one.domain()).status === 'live');
+}
+
+const txt = (...values: readonly string[]) => values.map((one) => `_signpost TXT "${one}"`);
+const valueIn = ({ expected }: { readonly expected: string }) =>
+  /signpost-domain-verification=[a-z2-7]{32}/.exec(expected)?.[0] ?? '';
 
 describe('a name added by two projects', () => {
   it('goes to the project its record points to, and moves with the record', async () => {
@@ -53,29 +68,29 @@ describe('a name added by two projects', () => {
 
 describe('an apex added by two projects', () => {
   it('goes to the project with the TXT record, and moves with it', async () => {
-    const { apex, one, other } = await startApex();
-    await one.addDomain();
-    await apex.publish([address]);
-    await until('the first is live', async () => (await one.domain()).status === 'live');
-
+    const started = await startApex();
+    const { apex, one, other } = started;
+    await settle(started);
     await other.addDomain();
     const proofOf = (client: Client, wanted = 'There is no TXT record') =>
       until('the requested record', async () => {
         const [finding] = (await client.domain()).findings;
         if (finding?.code !== 'held_elsewhere' || !finding.found.includes(wanted)) return null;
         expect(finding.actor).toBe('customer');
-        return /signpost-domain-verification=[a-z2-7]{32}/.exec(finding.expected)?.[0];
+        return valueIn(finding);
       });
-    const theirs = await proofOf(other);
-    const txt = (...values: readonly string[]) => values.map((one) => `_signpost TXT "${one}"`);
-
+    const first = await proofOf(other);
     await apex.publish([address, ...txt('v=of somebody else')]);
-    expect(await proofOf(other, 'v=of somebody else')).toBe(theirs);
-    // Its record stays the same after a removal.
+    await other.call('POST', `${other.domainPath}/verify`);
+    expect(await proofOf(other, 'v=of somebody else')).toBe(first);
+    // The record of a removed claim proves nothing: the next claim has its own.
     await other.call('DELETE', other.domainPath);
+    await apex.publish([address, ...txt(first)]);
     const again = await other.addAgain();
     expect(again.findings).toEqual([]);
-    expect(await proofOf(other, 'v=of somebody else')).toBe(theirs);
+    const theirs = await proofOf(other, first);
+    expect(theirs).not.toBe(first);
+    expect((await one.domain()).status).toBe('live');
 
     await apex.publish([address, ...txt(theirs)]);
     await until('the second is live', async () => (await other.domain()).status === 'live');
@@ -83,6 +98,7 @@ describe('an apex added by two projects', () => {
     const evidence = { proof: 'txt', found: `_signpost.${apex.hostname}` };
     expect(lost).toEqual([evidence]);
     const ours = await proofOf(one, theirs);
+    expect(await one.story()).toContain('domain.contested');
 
     // Both records at once: it stays with its holder.
     await apex.publish([address, ...txt(theirs, ours)]);
@@ -109,7 +125,7 @@ describe('an apex also added by another project before it is live', () => {
     const [, wanted] = [await heldIn(stranger), await heldIn(owner)];
     expect(wanted.actor).toBe('customer');
     expect(wanted.action).toContain('create a TXT record with the name “_signpost”');
-    const value = /signpost-domain-verification=[a-z2-7]{32}/.exec(wanted.expected)?.[0];
+    const value = valueIn(wanted);
     expect((await stranger.domain()).status).toBe('pending');
 
     await apex.publish([address, `_signpost TXT "${value}"`]);
@@ -123,6 +139,9 @@ describe('an apex also added by another project before it is live', () => {
     const { apex, one: owner, other } = await startApex();
     await owner.addDomain();
     await other.addDomain();
+    await until('a check without the record', async () =>
+      (await owner.domain()).findings.some(({ code }) => code === 'record_missing'),
+    );
     await apex.publish([address]);
     await heldIn(owner);
     await other.call('DELETE', other.domainPath);
@@ -130,28 +149,92 @@ describe('an apex also added by another project before it is live', () => {
   }, 180_000);
 });
 
-describe('an apex whose account left, while its A record stays', () => {
-  it('is not live for another account before the TXT record', async () => {
-    const { apex, one: owner } = await startApex();
-    await owner.addDomain();
-    await apex.publish([address]);
-    await until('the owner is live', async () => (await owner.domain()).status === 'live');
+describe('an apex that a project left, while its A record stays', () => {
+  it('is live for nobody else, nor for the project again, before the TXT record', async () => {
+    const started = await startApex();
+    const { apex, one: owner, other: sameAccount } = started;
+    await settle(started);
+    const { key, accountId } = await keyOfNewAccount(owner);
     await owner.call('DELETE', owner.domainPath);
 
-    const stranger = createClient({ ...apex, apiKey: await keyOfNewAccount(owner) });
-    await stranger.addDomain();
-    await stranger.call('POST', `${stranger.domainPath}/verify`);
-    const finding = await heldIn(stranger);
-    expect(finding.summary).toContain('Another account used');
-    expect(await stranger.story()).not.toContain('domain.verified');
+    const stranger = createClient({ ...apex, apiKey: key });
+    for (const client of [stranger, sameAccount]) {
+      await client.addDomain();
+      await client.call('POST', `${client.domainPath}/verify`);
+      const finding = await heldIn(client);
+      expect(finding.summary).toContain('Another project used');
+      await client.call('DELETE', client.domainPath);
+    }
+    // The account of the project that had it does not matter.
+    const [, , , projectId] = owner.domainPath.split('/');
+    const moved = await owner.call('PATCH', `/v1/projects/${projectId}`, { accountId });
+    expect(moved.status).toBe(200);
+    await stranger.addAgain();
+    expect((await heldIn(stranger)).summary).toContain('Another project used');
+    await stranger.call('DELETE', stranger.domainPath);
 
-    const value = /signpost-domain-verification=[a-z2-7]{32}/.exec(finding.expected)?.[0];
-    await apex.publish([address, `_signpost TXT "${value}"`]);
-    await until('it is live', async () => (await stranger.domain()).status === 'live');
+    await owner.addAgain();
+    const wanted = await heldIn(owner, 'ownership_unproven');
+    expect(wanted.summary).toContain('had our addresses before it was added');
+    expect(await owner.story()).not.toContain('+held_elsewhere');
+    await apex.publish([address, ...txt(valueIn(wanted))]);
+    await until('it is live', async () => (await owner.domain()).status === 'live');
+    expect(await stranger.story()).not.toContain('domain.verified');
+    expect(await sameAccount.story()).not.toContain('domain.verified');
+  }, 180_000);
+
+  it('is not live for a key that is limited to another project', async () => {
+    const started = await startApex();
+    const { apex, one: owner, other } = started;
+    await settle(started);
+    await other.addDomain();
+    const [, , , projectId] = other.domainPath.split('/');
+    const scopes = ['domains:read', 'domains:write'];
+    const created = await owner.call('POST', '/v1/keys', {
+      name: 'limited',
+      scopes,
+      accountId: DEFAULT_ACCOUNT_ID,
+      projectIds: [projectId],
+    });
+    const { key } = created.body as { key: string };
+    await owner.call('DELETE', owner.domainPath);
+    const response = await fetch(`${apex.apiUrl}${other.domainPath}/verify`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(response.status).toBe(202);
+    expect((await heldIn(other)).summary).toContain('Another project');
+    expect(await other.story()).not.toContain('domain.verified');
   }, 180_000);
 });
 
-async function keyOfNewAccount({ call }: Client): Promise<string> {
+describe('a name that leads here by records of others', () => {
+  it('is not live by a CNAME to another project’s target, directly, by a wildcard or by a chain', async () => {
+    const { world, client: owner } = await start();
+    const { record } = await owner.addDomain();
+    await world.publish([`docs CNAME ${record.value}.`]);
+    await until('the owner is live', async () => (await owner.domain()).status === 'live');
+    await owner.call('DELETE', owner.domainPath);
+    const stranger = createClient(world);
+    await stranger.addDomain();
+    const records = [
+      [`docs CNAME ${record.value}.`],
+      [`* CNAME ${record.value}.`],
+      ['docs CNAME hop', `hop CNAME ${record.value}.`],
+    ];
+    for (const lines of records) {
+      await world.publish(lines);
+      await stranger.call('POST', `${stranger.domainPath}/verify`);
+      await until('a check of the record', async () => {
+        const { findings, checks } = await stranger.domain();
+        return checks.attempts > 0 && findings.some(({ code }) => code === 'cname_mismatch');
+      });
+    }
+    expect(await stranger.story()).not.toContain('domain.verified');
+  }, 180_000);
+});
+
+async function keyOfNewAccount({ call }: Client) {
   const { body: account } = await call('POST', '/v1/accounts', { name: 'Another' });
   const { id: accountId } = account as { id: string };
   const json = {
@@ -160,13 +243,13 @@ async function keyOfNewAccount({ call }: Client): Promise<string> {
     accountId,
   };
   const { body } = await call('POST', '/v1/keys', json);
-  return (body as { key: string }).key;
+  return { key: (body as { key: string }).key, accountId };
 }
 
 /** The finding with the requested record, once it exists. */
-function heldIn(client: Client) {
+function heldIn(client: Client, wanted = 'held_elsewhere') {
   return until('the record to prove ownership', async () =>
-    (await client.domain()).findings.find(({ code }) => code === 'held_elsewhere'),
+    (await client.domain()).findings.find(({ code }) => code === wanted),
   );
 }
 

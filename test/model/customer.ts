@@ -29,6 +29,7 @@ export async function customer(
       ? await system.call(operation, params, { hostname })
       : await system.call(operation, { ...params, hostname });
   const expected = expectedStatus(history, doing, entry);
+  if (answer.status === 201) entry.id = (answer.body as { id: string }).id;
   if (answer.status !== expected) {
     throw new Error(`${doing} answered ${answer.status}, not ${expected}`);
   }
@@ -61,14 +62,15 @@ export function publish({ places, shown }: History, at: number, next: Shown): vo
   shown.set(places[at]?.hostname ?? '', next);
 }
 
-/** The usual customer: adds the domain, creates the record, and waits. */
+/** The usual customer: adds the domain, creates the record after a first check, and waits. */
 export async function settle(
   history: History,
   [of, at]: readonly [number, number],
   proves: boolean,
 ): Promise<void> {
   await customer(history, 'add', [of, at], false);
-  publish(history, at, { ...nothingShown, record: of, proofs: proves ? [of] : [] });
-  // Right at the first check, and its order follows at once.
   await pass(history, 2 * SECOND, 6);
+  publish(history, at, { ...nothingShown, record: of, proofs: proves ? [of] : [] });
+  // Right at the next check, and its order follows at once.
+  await pass(history, 20 * SECOND, 6);
 }

@@ -10,6 +10,8 @@ export type Entry = {
   readonly project: number;
   readonly hostname: string;
   readonly apex: boolean;
+  /** Of the newest addition. */
+  id: string;
   attached: boolean;
   /** Counts from 1, over all additions. */
   life: number;
@@ -31,6 +33,12 @@ export type Entry = {
   escalation: string | null;
   /** Another cause found by the last check; the escalation changes if the next check agrees. */
   doubt: string | null;
+  /** A check since it was added showed no record. */
+  wasMissing: boolean;
+  /** When it last got the name, counted over all entries; 0: never. */
+  heldAt: number;
+  /** The newest addition is the one that got it. */
+  isSameClaim: boolean;
 };
 
 /** What a run had read before it acted: a result of an old epoch or check is stale. */
@@ -45,6 +53,7 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
   return {
     ...place,
     project,
+    id: '',
     attached: false,
     life: 0,
     epoch: 0,
@@ -61,6 +70,9 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
     refusals: [],
     escalation: null,
     doubt: null,
+    wasMissing: false,
+    heldAt: 0,
+    isSameClaim: false,
   };
 }
 

@@ -17,8 +17,13 @@ export type Authority =
   | { readonly kind: 'refuses'; readonly type: ProblemType; readonly waitMs: number | null }
   | { readonly kind: 'is_silent' };
 
-/** `heldBy`: the holder when the check was first saved; another may have lost the name since. */
-type ModelCheck = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
+/** `rivals`: when the check was first saved; one may have lost the name since. Null: it proved the name. */
+type ModelCheck = {
+  readonly entry: Entry;
+  seen: Shown;
+  counted: boolean;
+  rivals: readonly Entry[] | null;
+};
 
 /** What a run of a job did, from the outside. */
 export type RunRecord = {
@@ -133,7 +138,7 @@ async function observe(history: History, target: string) {
   const entry = entryOf(history, target);
   const seen = shownAt(history, entry.hostname);
   const runRecord = runRecords.getStore();
-  runRecord?.checks.push({ entry, seen, counted: false, heldBy: null });
+  runRecord?.checks.push({ entry, seen, counted: false, rivals: null });
   if (runRecord !== undefined && !runRecord.fences.has(entry)) {
     runRecord.fences.set(entry, model.fence(entry));
   }
@@ -148,12 +153,14 @@ async function observe(history: History, target: string) {
 
 /** The proofs at a name at lookup time, which may be later than the check. */
 function lookupTexts(history: History, name: string): DnsAnswer<string> {
-  const { system, projects, runRecords } = history;
+  const { system, model, runRecords } = history;
   const hostname = name.replace(/^_signpost\./, '');
   const { proofs } = shownAt(history, hostname);
   const check = runRecords.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
   if (check !== undefined) check.seen = { ...check.seen, proofs };
-  return records(proofs.map((of) => system.service.proofFor(projects[of] ?? '', hostname)));
+  return records(
+    proofs.map((of) => system.service.proofFor(model.find(of, hostname).id, hostname)),
+  );
 }
 
 /** A CA with two steps per order, as real ones have, and a scripted result. */

@@ -56,8 +56,8 @@ export function createModel(
     add: (entry: Entry, at: number) => add(rules, entry, at),
     remove: (entry: Entry) => remove(rules, entry),
     verify: (entry: Entry, at: number) => verify(rules, entry, at),
-    checked: (entry: Entry, { seen, heldBy }: Checked, at: number, fence: Fence) =>
-      checked(rules, entry, { seen, heldBy, at, fence }),
+    checked: (entry: Entry, { seen, rivals }: Checked, at: number, fence: Fence) =>
+      checked(rules, entry, { seen, rivals, at, fence }),
     openedOrder: (entry: Entry, at: number, fence: Fence) =>
       openedOrder(entries, entry, { at, fence }),
     putOff: (entry: Entry, at: number) => putOff(entries, entry, at),
@@ -79,6 +79,8 @@ function add({ record }: Rules, entry: Entry, at: number): boolean {
   if (entry.attached) return false;
   entry.attached = true;
   entry.epoch = 0;
+  entry.wasMissing = false;
+  entry.isSameClaim = false;
   newLife(entry, at);
   record(entry, 'domain.added');
   return true;
@@ -124,8 +126,8 @@ function closeCase({ record }: Pick<Rules, 'record'>, entry: Entry): void {
   record(entry, 'escalation.closed');
 }
 
-/** `heldBy`: the holder, or a rival pending claim, when the check judged the claim. */
-type Checked = { readonly seen: Shown; readonly heldBy: Entry | null };
+/** `rivals`: the holder and pending claims when the check decided; null: it proved the name by itself. */
+type Checked = { readonly seen: Shown; readonly rivals: readonly Entry[] | null };
 type Saw = Checked & { readonly at: number; readonly fence: Fence };
 
 function checked(rules: Rules, entry: Entry, saw: Saw): boolean {
@@ -133,6 +135,7 @@ function checked(rules: Rules, entry: Entry, saw: Saw): boolean {
   if (!entry.attached || fence.life !== entry.life || fence.checks !== entry.checks) return false;
   entry.checks += 1;
   step(rules, entry, saw);
+  if (saw.seen.record === 'missing') entry.wasMissing = true;
   if (entry.endsAt !== null && entry.endsAt <= at) certificateEnded(rules, entry, at);
   return true;
 }
@@ -173,8 +176,10 @@ function certificateEnded(rules: Rules, entry: Entry, at: number): void {
   } else if (entry.status === 'drifted') failed(rules, entry, at);
 }
 
-function verified({ record }: Rules, entry: Entry, at: number): void {
+function verified({ entries, record }: Rules, entry: Entry, at: number): void {
   Object.assign(entry, { status: 'verified', since: at, verifiedAt: at });
+  entry.heldAt = Math.max(...entries.map(({ heldAt }) => heldAt)) + 1;
+  entry.isSameClaim = true;
   record(entry, 'domain.verified');
 }
 
@@ -191,25 +196,25 @@ function failed({ record }: Rules, entry: Entry, at: number): void {
   closeCase({ record }, entry);
 }
 
-/** The rivals of a claim: the holder, or all others with a pending claim on a free apex. */
+/** The rivals of a claim: the holder, and all others with a pending claim on an apex. */
 function rivals(entries: readonly Entry[], { project, hostname, apex }: Entry): readonly Entry[] {
   const others = entries.filter((one) => one.project !== project && one.hostname === hostname);
-  const holders = others.filter(holds);
-  if (holders.length > 0 || !apex) return holders;
-  return others.filter(({ attached, status }) => attached && status === 'pending');
+  const isPending = ({ attached, status }: Entry) => attached && status === 'pending';
+  return others.filter((one) => holds(one) || (apex && isPending(one)));
 }
 
 /**
- * The DNS decides who gets the name. Addresses at an apex decide nothing; a TXT record does, also
- * between pending claims.
+ * The DNS decides who gets the name. Addresses at an apex decide nothing if another project has the
+ * name or had it last, or if they were there before the claim; a TXT record does.
  */
-function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolean {
-  if (heldBy !== null && entry.apex && !isProven(entry, heldBy, seen)) return false;
+function takeName(rules: Rules, entry: Entry, { seen, rivals: known, at }: Saw): boolean {
+  if (entry.apex && !(known === null ? isAnswered(rules, entry) : isProven(entry, known, seen))) {
+    return false;
+  }
   const holder = rules.entries.find(
     (one) => one !== entry && one.hostname === entry.hostname && holds(one),
   );
-  if (holder === undefined) return heldBy !== null || rivals(rules.entries, entry).length === 0;
-  if (entry.apex && !isProven(entry, holder, seen)) return false;
+  if (holder === undefined) return true;
   newLife(holder, at);
   endOrder(holder);
   rules.record(holder, 'domain.claimed_elsewhere');
@@ -217,8 +222,19 @@ function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolea
   return true;
 }
 
-function isProven(entry: Entry, holder: Entry, { proofs }: Shown): boolean {
-  return proofs.includes(entry.project) && !proofs.includes(holder.project);
+function isProven(entry: Entry, others: readonly Entry[], { proofs }: Shown): boolean {
+  return proofs.includes(entry.project) && !others.some(({ project }) => proofs.includes(project));
+}
+
+/** The addresses came after the claim, or the claim had the name last. */
+function isAnswered({ entries }: Rules, entry: Entry): boolean {
+  if (rivals(entries, entry).length > 0) return false;
+  const last = entries
+    .filter(({ hostname, heldAt }) => hostname === entry.hostname && heldAt > 0)
+    .toSorted((one, other) => one.heldAt - other.heldAt)
+    .at(-1);
+  if (last !== undefined && last !== entry) return false;
+  return entry.wasMissing || (last === entry && entry.isSameClaim);
 }
 
 function issued(

@@ -63,8 +63,8 @@ function hasSaved(history: History, runRecord: RunRecord, saved: Named, answer: 
   const { kind } = answer;
   const entry = entryOf(history, saved);
   const check = runRecord.checks.findLast((one) => one.entry === entry);
-  if (answer.kind === 'held_elsewhere' && check !== undefined) {
-    check.heldBy = rivalOf(history, entry, answer.holderProjectId);
+  if (answer.kind === 'unproven' && check !== undefined) {
+    check.rivals = answer.rivals.map((id) => rivalOf(history, entry, id));
   }
   if (kind !== 'saved') return;
   const fence = runRecord.fences.get(entry);
@@ -85,11 +85,11 @@ function isServed(status: Status): boolean {
   return status === 'live' || status === 'drifted';
 }
 
-/** The service reports the rival; the model says who may be one. */
-function rivalOf({ model, projects }: History, entry: Entry, projectId: string): Entry {
-  const rival = model.find(projects.indexOf(projectId), entry.hostname);
-  if (model.rivals(entry).includes(rival)) return rival;
-  throw new Error(`${rival.project} is no rival of ${entry.hostname} of ${entry.project}`);
+/** The service reports the rivals; the model says who may be one. */
+function rivalOf({ model }: History, entry: Entry, id: string): Entry {
+  const rival = model.rivals(entry).find((one) => one.id === id);
+  if (rival !== undefined) return rival;
+  throw new Error(`${id} is no rival of ${entry.hostname} of ${entry.project}`);
 }
 
 function hasOrdered(

@@ -55,9 +55,7 @@ const plants: readonly Planted<'sabotage'>[] = [
     1,
     saving((_parts, save) => async (check) => {
       const saved = await save(check);
-      return saved.kind === 'held_elsewhere'
-        ? save({ ...check, provenAgainst: saved.holderProjectId })
-        : saved;
+      return saved.kind === 'unproven' ? save({ ...check, provenAgainst: saved.rivals }) : saved;
     }),
     // Without it two projects take the name from each other at every check.
     /is \{|has the events|never ends/,

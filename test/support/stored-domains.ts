@@ -4,19 +4,20 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import { splitAtZone } from '../../src/core/names/zone.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { aCheckSave, noon, right } from './builders.ts';
+import { aCheckSave, missing, noon, right } from './builders.ts';
 import { freshStorage, type StorageName } from './storage.ts';
 
 export type StoredDomains = {
   readonly database: Database;
   /** A pending domain of a new project, in the default account unless another is given. */
   pending(hostname: string, accountId?: string): Promise<LoadedDomain>;
-  /** A verified domain of a new project. */
+  /** A verified domain of a new project. The addresses of an apex came after the claim. */
   verified(hostname: string, accountId?: string): Promise<LoadedDomain>;
   load(id: string): Promise<LoadedDomain>;
   /** Saves a check like a worker that loaded this domain. */
@@ -24,7 +25,7 @@ export type StoredDomains = {
     domain: LoadedDomain,
     diagnosis: Diagnosis,
     at?: Date,
-    provenAgainst?: string,
+    provenAgainst?: readonly string[],
   ): ReturnType<ReturnType<typeof createCheckStore>['save']>;
   /** The types of its events, oldest first. */
   events(domain: LoadedDomain): Promise<string[]>;
@@ -76,7 +77,8 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     check,
     async verified(hostname, accountId) {
       const domain = await pending(hostname, accountId);
-      await check(domain, right);
+      if (splitAtZone(hostname).apex) await check(domain, missing);
+      await check(await load(domain.id), right);
       return load(domain.id);
     },
     async events({ id }) {

@@ -46,7 +46,7 @@ function world(situation: Situation) {
           : { kind: 'observed', observation },
       lookupTexts: async () => [proofAnswer(situation.proofs ?? [])],
     },
-    proofFor: (projectId: string) => `proof-of-${projectId}`,
+    proofFor: (domainId: string) => `proof-of-${domainId}`,
     queues,
     now: () => now,
   });
@@ -59,7 +59,7 @@ function proofAnswer([first, ...rest]: readonly string[]): DnsAnswer<string> {
     : { kind: 'records', records: [first, ...rest], ttlSeconds: 60 };
 }
 
-const ours = `proof-of-${aDomain().projectId}`;
+const ours = `proof-of-${aDomain().id}`;
 
 describe('a check of a pending domain', () => {
   it('verifies it when the DNS is right, and enqueues its order', async () => {
@@ -142,7 +142,7 @@ describe('a check of a pending domain', () => {
     expect(jobs).toEqual([]);
   });
 
-  const held = { kind: 'held_elsewhere', holderProjectId: 'another' } as const;
+  const held = { kind: 'unproven', because: 'held', rivals: ['theirs'] } as const;
 
   it('reports that another project holds the apex, and keeps waiting', async () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
@@ -162,7 +162,7 @@ describe('a check of a pending domain', () => {
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { service, saves, jobs } = world({ saved, proofs: [ours] });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });
-    expect(saves[1]).toMatchObject({ provenAgainst: 'another', change: { kind: 'moved' } });
+    expect(saves[1]).toMatchObject({ provenAgainst: ['theirs'], change: { kind: 'moved' } });
     expect(jobs.map((one) => one.split(' at ')[0])).toEqual([
       'check-dns theirs.4',
       ...domainQueues.map((queue) => `remove ${queue} theirs.3`),
@@ -172,13 +172,13 @@ describe('a check of a pending domain', () => {
   });
 
   it('examines the proof again when the name has moved to a third project', async () => {
-    const third = { ...held, holderProjectId: 'a third' };
+    const third = { ...held, rivals: ['theirs', 'a third'] };
     const { service, saves } = world({ saved: [held, third], proofs: [ours] });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });
     expect(saves.map(({ provenAgainst }) => provenAgainst)).toEqual([
       undefined,
-      'another',
-      'a third',
+      ['theirs'],
+      ['theirs', 'a third'],
     ]);
   });
 });

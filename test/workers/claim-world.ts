@@ -1,4 +1,4 @@
-/** A right check of a name that another project has, or had. */
+/** A right check of a name whose records can lead here for another project. */
 import { expect } from 'vitest';
 import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
 import type { DnsAnswer, Observation } from '../../src/core/diagnosis/observation.ts';
@@ -14,15 +14,29 @@ export const proofFor = createProofs(new Uint8Array(32));
 
 export type Two = { readonly claimant: LoadedDomain; readonly holder: LoadedDomain };
 
-/** `proxied`: a subdomain whose CNAME is hidden by a proxy that passes challenges on. */
-export type Place = 'apex' | 'sub' | 'proxied';
+/**
+ * `proxied`: a subdomain whose CNAME is hidden by a proxy that passes challenges on; `wildcard`: by
+ * that of a wildcard; `unseen`: no server said whether there is a wildcard.
+ */
+export type Place = 'apex' | 'sub' | 'proxied' | 'wildcard' | 'unseen';
 
 const passing = [{ address: '104.16.0.1', result: 'edge', status: 200 }] as const;
 export const observedAt: { readonly [P in Place]: Partial<Observation> } = {
   apex: {},
   sub: {},
-  proxied: { proxy: passing },
+  proxied: { proxy: passing, nearby: beside({ kind: 'nxdomain' }) },
+  wildcard: {
+    proxy: passing,
+    nearby: beside({ kind: 'records', records: ['104.16.0.1'], ttlSeconds: 60 }),
+  },
+  unseen: { proxy: passing },
 };
+
+/** A random sibling without an alias. */
+function beside(a: DnsAnswer<string>): Observation['nearby'] {
+  const cname: DnsAnswer<string> = a.kind === 'records' ? { kind: 'nodata' } : a;
+  return { ...anObservation().nearby, sibling: { cname, a } };
+}
 
 /** The TXT records that `answers` makes of the two values are at the queried name. */
 export function checkRight(
@@ -31,7 +45,7 @@ export function checkRight(
   txt: Txt,
   more: Partial<Observation> = {},
 ) {
-  const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
+  const values = [claimant, holder].map(({ id, hostname }) => proofFor(id, hostname));
   const followed: string[] = [];
   const service = plainService({
     checks: createCheckStore(stored.database),

@@ -71,7 +71,7 @@ function world({ state, checks, stored = 'right', saved = [], endsAt = null, loa
       observeAgain: async () => observe('cheaply'),
       lookupTexts: async () => [{ kind: 'nodata' }],
     },
-    proofFor: (projectId: string) => `proof-of-${projectId}`,
+    proofFor: (domainId: string) => `proof-of-${domainId}`,
     queues,
     handshakes: {
       recordServed: async ({ hostname }) =>
@@ -171,7 +171,7 @@ describe('a batch check', () => {
     const { service, saves, jobs } = world({
       state: failed,
       checks: ['right'],
-      saved: [{ kind: 'held_elsewhere', holderProjectId: 'another' }],
+      saved: [{ kind: 'unproven', because: 'held', rivals: ['another'] }],
     });
     await recheckLive(service, running);
     expect(saves[1]?.change).toMatchObject({

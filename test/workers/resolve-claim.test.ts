@@ -6,7 +6,7 @@ import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 import { HOUR } from '../../src/core/time.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
-import { later, noon } from '../support/builders.ts';
+import { later, missing, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import {
   answers,
@@ -28,11 +28,13 @@ beforeAll(async () => {
 });
 afterAll(() => stored.close());
 
-/** Two projects with the same name; the first one's domain is in this state. */
+/** Two projects with the same name; the first one's domain is in this state. The records came later. */
 async function two(hostname: string, status: DomainStatus): Promise<Two> {
   const { id } = await stored.pending(hostname);
+  const claimant = await stored.pending(hostname);
+  for (const one of [id, claimant.id]) await stored.check(await stored.load(one), missing);
   await stored.database.prisma.domain.update({ where: { id }, data: { status } });
-  return { holder: await stored.load(id), claimant: await stored.pending(hostname) };
+  return { holder: await stored.load(id), claimant: await stored.load(claimant.id) };
 }
 
 /** Of a domain that was verified in its first epoch. */
@@ -98,8 +100,8 @@ describe('a right check of a name that another project has added', () => {
     const { outcome, followed } = await checkRight(stored, pair, row.txt, observedAt[row.place]);
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
-    const { projectId, hostname } = pair.claimant;
-    const value = proofFor(projectId, hostname);
+    const { id, hostname } = pair.claimant;
+    const value = proofFor(id, hostname);
     const fullName = `_signpost.${hostname}`;
     const name = row.place === 'proxied' ? '_signpost.docs' : '_signpost';
     const record = { type: 'TXT', name, fullName, value };
@@ -109,32 +111,6 @@ describe('a right check of a name that another project has added', () => {
     expect(findings).toMatchObject([{ code: 'held_elsewhere', hostname, proof }]);
     expect(outcome?.findings).toEqual(findings);
     expect(followed).toEqual([]);
-  });
-});
-
-describe('a subdomain behind a proxy that another project held', () => {
-  const former: readonly (readonly [string, object])[] = [
-    ['removed', { removedAt: noon, verifiedAt: noon }],
-    ['lost', { status: 'failed', failedAt: noon, verifiedAt: noon }],
-  ];
-  it.each(former)('needs the TXT record though the other was %s', async (_how, data) => {
-    const pair = await aPair({ place: 'proxied', status: 'live', txt: 'none' });
-    await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
-    await checkRight(stored, pair, 'none', observedAt.proxied);
-    const waiting = await stored.load(pair.claimant.id);
-    expect(waiting).toMatchObject({
-      state: { status: 'pending' },
-      findings: [{ code: 'held_elsewhere' }],
-    });
-    await checkRight(stored, { ...pair, claimant: waiting }, 'claimant', observedAt.proxied);
-    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
-    expect(await claimEvents(pair.holder.id)).toEqual([]);
-  });
-
-  it('needs none for its own former claim, or if the other never held it', async () => {
-    const pair = await aPair({ place: 'proxied', status: 'failed', txt: 'none' });
-    await checkRight(stored, pair, 'none', observedAt.proxied);
-    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
   });
 });
 
@@ -175,6 +151,7 @@ describe('a project that loses a name', () => {
     expect(await prisma.certificate.count({ where: { domainId, status: 'ordering' } })).toBe(0);
     expect(await stored.events(pair.holder)).toEqual([
       'domain.added',
+      'domain.findings_changed',
       'domain.claimed_elsewhere',
       'escalation.closed',
     ]);

@@ -1,13 +1,13 @@
 /** The end of every check: decide, save, and create the jobs that follow. */
 
-import { type FindingOf, isOurTrouble } from '../../src/core/diagnosis/findings.ts';
+import { type Finding, type FindingOf, isOurTrouble } from '../../src/core/diagnosis/findings.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import type { CheckResult, CheckRules, DomainChange } from '../../src/core/life/check.ts';
 import { decide } from '../../src/core/life/decide.ts';
 import { zoneBelow } from '../../src/core/names/instructions.ts';
 import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../../src/core/names/proof.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import type { CheckSave } from '../../src/db/domains/transitions.ts';
+import type { CheckSave, Unproven } from '../../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../../src/db/issuance/escalations.ts';
 import type { CountedCheck } from '../../src/ops/metrics/work.ts';
 import { addFollowUps, forgetJobs } from '../../src/queue/queues.ts';
@@ -35,12 +35,11 @@ export async function saveCheck(
   if (saved.kind === 'plan_required') {
     return saveCheck(service, { domain, observed }, planRequired(domain));
   }
-  // Another project holds the name, or an account held it: look up the proof of ownership, then save again.
-  if (saved.kind === 'held_elsewhere') {
-    const claim = await resolveClaim(service, domain, observed.observation, saved);
-    return claim.kind === 'proven'
-      ? saveCheck(service, { domain, observed, provenAgainst: saved.holderProjectId }, result)
-      : saveCheck(service, { domain, observed }, claim.result);
+  if (saved.kind === 'unproven') {
+    const finding = await resolveClaim(service, domain, observed.observation, saved);
+    return finding === null
+      ? saveCheck(service, { domain, observed, provenAgainst: saved.rivals }, result)
+      : saveCheck(service, { domain, observed }, unproven(finding, change.findings));
   }
   service.metrics?.check(countedCheckOf({ domain, change, at, verdict: result.verdict }));
   if (saved.lost !== undefined) await enqueueFollowUps(service, saved.lost, saved.lost.change);
@@ -86,64 +85,69 @@ function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
   return Math.max(since, lastCheckedAt?.getTime() ?? since);
 }
 
-// An apex that another project holds, or another account held: proves ownership, or names the record that would. Part of
-// saving a check (save-check.ts); reads the DNS, writes nothing.
+// A name whose records do not prove ownership: looks up the claim's TXT record, or names it. Part of saving a
+// check; reads the DNS, writes nothing.
 
-/** `held`: replaces the check's result. */
-type Claim =
-  | { readonly kind: 'proven' }
-  | {
-      readonly kind: 'held';
-      readonly result: {
-        readonly verdict: 'wrong';
-        readonly findings: readonly [FindingOf<'held_elsewhere'>];
-      };
-    };
+type ProofFinding = FindingOf<'held_elsewhere' | 'ownership_unproven'>;
 
-type Asking = Pick<Service, 'observer' | 'proofFor'>;
+type ProofLookup = Pick<Service, 'observer' | 'proofFor'>;
 
-/** What the save found. */
-type Holder = { readonly holderProjectId: string; readonly heldBefore?: true };
+/** The check's own findings are warnings, which stay. */
+function unproven(finding: ProofFinding, warnings: readonly Finding[]): CheckResult {
+  return { verdict: 'wrong', findings: [finding, ...warnings] };
+}
 
-/** Stores nothing. Never rejects on network failures. */
+/** Null: proven. Stores nothing. Never rejects on network failures. */
 async function resolveClaim(
-  service: Asking,
+  service: ProofLookup,
   domain: LoadedDomain,
   observation: Observation,
-  { holderProjectId, heldBefore }: Holder,
-): Promise<Claim> {
-  const proof = await lookupProof(service, domain, observation, holderProjectId);
-  if (proof.seen === 'proven') return { kind: 'proven' };
-  const { hostname } = domain;
-  const before = heldBefore === true && ({ heldBefore } as const);
-  const finding = { code: 'held_elsewhere', hostname, ...before, proof } as const;
-  const findings = [unlessUnknown(finding, domain)] as const;
-  return { kind: 'held', result: { verdict: 'wrong', findings } };
+  { because, rivals }: Unproven,
+): Promise<ProofFinding | null> {
+  const proof = await lookupProof(service, domain, observation, rivals);
+  if (proof.seen === 'proven') return null;
+  return proofFinding(domain, because, unlessUnknown(proof, domain));
+}
+
+function proofFinding(
+  { hostname, target }: LoadedDomain,
+  because: Unproven['because'],
+  proof: Proof,
+): ProofFinding {
+  switch (because) {
+    case 'held':
+      return { code: 'held_elsewhere', hostname, proof };
+    case 'held_before':
+      return { code: 'held_elsewhere', hostname, heldBefore: true, proof };
+    default:
+      return { code: 'ownership_unproven', hostname, target, route: because, proof };
+  }
 }
 
 async function lookupProof(
-  { proofFor, observer }: Asking,
-  { hostname, projectId }: LoadedDomain,
+  { proofFor, observer }: ProofLookup,
+  { id, hostname }: LoadedDomain,
   observation: Observation,
-  holderProjectId: string,
+  rivals: readonly string[],
 ): Promise<Proof> {
-  const claimant = proofFor(projectId, hostname);
+  const claimant = proofFor(id, hostname);
   const zone = zoneBelow({ hostname, delegation: observation.delegation });
   const answers = await observer.lookupTexts(proofNameOf(hostname), observation.cost);
+  const others = rivals.map((rival) => proofFor(rival, hostname));
   return {
     record: proofRecordFor({ hostname, zone, value: claimant }),
-    ...checkProof(answers, { claimant, holder: proofFor(holderProjectId, hostname) }),
+    ...checkProof(answers, { claimant, others }),
   };
 }
 
 /** An inconclusive check keeps what an earlier one found. */
-function unlessUnknown(
-  finding: FindingOf<'held_elsewhere'>,
-  { findings }: LoadedDomain,
-): FindingOf<'held_elsewhere'> {
-  if (finding.proof?.seen !== 'unknown') return finding;
-  const before = findings.find((one) => one.code === 'held_elsewhere');
-  return before?.proof === undefined ? finding : { ...finding, proof: before.proof };
+function unlessUnknown(proof: Proof, { findings }: LoadedDomain): Proof {
+  if (proof.seen !== 'unknown') return proof;
+  return findings.find(isAboutProof)?.proof ?? proof;
+}
+
+function isAboutProof(finding: Finding): finding is ProofFinding {
+  return finding.code === 'held_elsewhere' || finding.code === 'ownership_unproven';
 }
 
 /** With a new random jitter. */

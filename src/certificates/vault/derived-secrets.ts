@@ -74,14 +74,15 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 }
 
 /**
- * The TXT record that proves ownership of an apex (core/names/proof.ts):
- * `signpost-domain-verification=<32 base32 characters>`. It has a separate secret, `proof`, since
- * the target is public.
+ * The TXT record that proves ownership (core/names/proof.ts):
+ * `signpost-domain-verification=<32 base32 characters>`. It belongs to one claim, because each
+ * addition of a name has a new domain ID. It has a separate secret, `proof`, since the target is
+ * public.
  */
 export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);
-  return (projectId: string, hostname: string): string =>
-    `signpost-domain-verification=${characters(projectId, hostname)}`;
+  return (domainId: string, hostname: string): string =>
+    `signpost-domain-verification=${characters(domainId, hostname)}`;
 }
 
 /** 32 bytes, never stored. `secret`: `signing` of the derived secrets. */
@@ -91,8 +92,8 @@ export function createSigningKeys(secret: Uint8Array) {
 }
 
 function keyedHash(key: Uint8Array) {
-  return (projectId: string, hostname: string): string => {
-    const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
+  return (id: string, hostname: string): string => {
+    const hash = createHmac('sha256', key).update(`${id}/${hostname}`).digest();
     return Array.from(hash, (byte) => alphabet[byte & 31]).join('');
   };
 }

@@ -52,6 +52,7 @@ export const apex: FamilyOf<ApexFinding> = {
     order: 80,
     hints: hintsIn,
     check: cnameAtApex,
+    leads: 'here',
     explain: (finding) => {
       const { hostname } = finding;
       return {
@@ -68,6 +69,7 @@ export const apex: FamilyOf<ApexFinding> = {
     actor: 'dns_provider',
     order: 230,
     check: apexPartial,
+    leads: 'here',
     explain: (finding) => {
       const { hostname, addresses, missing } = finding;
       return {
@@ -84,6 +86,7 @@ export const apex: FamilyOf<ApexFinding> = {
     actor: 'customer',
     order: 90,
     check: apexMixed,
+    leads: 'here',
     explain: (finding) => {
       const { hostname, ours, others } = finding;
       return {
@@ -101,6 +104,7 @@ export const apex: FamilyOf<ApexFinding> = {
     order: 100,
     hints: hintsIn,
     check: apexElsewhere,
+    leads: 'elsewhere',
     explain: (finding) => {
       const { hostname, addresses } = finding;
       return {

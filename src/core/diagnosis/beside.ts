@@ -42,6 +42,7 @@ export const beside: FamilyOf<BesideFinding> = {
     actor: 'customer',
     order: 200,
     check: wildcardAnswers,
+    leads: 'here',
     explain: (finding) => {
       const { hostname } = finding;
       const wildcard = foreign(finding.wildcard);

@@ -53,6 +53,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     actor: 'customer',
     order: 10,
     check: domainUnregistered,
+    leads: 'elsewhere',
     explain: ({ hostname, ...finding }) => {
       const domain = foreign(finding.domain);
       return {
@@ -72,6 +73,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     actor: 'customer',
     order: 11,
     check: noNameServers,
+    leads: 'elsewhere',
     explain: ({ hostname, ...finding }) => {
       const [domain, registry] = [foreign(finding.domain), foreign(finding.registry)];
       return {
@@ -88,6 +90,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     actor: 'customer',
     order: 12,
     check: domainParked,
+    leads: 'elsewhere',
     explain: ({ hostname, kind, servers, by, ...finding }) => {
       const domain = foreign(finding.domain);
       const whose = by === null ? '' : ` of ${foreign(by)}`;
@@ -106,6 +109,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     order: 20,
     actorFor: (finding) => (isOfSeveralProviders(finding) ? 'customer' : 'dns_provider'),
     check: nameServersDisagree,
+    leads: 'here',
     explain: (finding) => {
       const { hostname, right, others } = finding;
       const all = new Set([...right, ...others.map(({ server }) => server)]).size;

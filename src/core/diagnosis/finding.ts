@@ -8,6 +8,9 @@ export type Severity = 'blocks' | 'warns' | 'informs';
 /** `dns_provider` operates the zone's name servers. */
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
+/** `here`: at least one server shows a way that can lead here, such as a proxy. */
+export type NameLeads = 'here' | 'elsewhere';
+
 /** `F`: the finding with its evidence. All functions are pure and never throw. */
 export type FindingRule<F> = {
   /** For the API reference. */
@@ -24,6 +27,11 @@ export type FindingRule<F> = {
   readonly orderFor?: (input: DiagnosisInput) => number;
   /** Null if no observation produces this code. */
   readonly check: ((input: DiagnosisInput) => F | undefined) | null;
+  /**
+   * Where the name led, if the finding says it. Only a name that led `elsewhere` after it was added
+   * is proven by shared records that came later (claims.ts).
+   */
+  readonly leads?: NameLeads | ((finding: F) => NameLeads);
   readonly explain: (finding: F) => Words;
   readonly hints?: (finding: F) => readonly ExplainedHint[];
 };

@@ -4,7 +4,7 @@ import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
 import { type ClaimFinding, claims } from './claims.ts';
 import { type DelegationFinding, delegation } from './delegation.ts';
 import { type DnssecFinding, dnssec } from './dnssec.ts';
-import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
+import type { Actor, FamilyOf, FindingRule, NameLeads, Severity } from './finding.ts';
 import { type GlueFinding, glue } from './glue.ts';
 import type { ExplainedHint } from './hints.ts';
 import { type HttpsRecordFinding, httpsRecord } from './https-record.ts';
@@ -120,6 +120,18 @@ export function actorOf(finding: Finding): Actor {
 /** By its evidence. */
 export function severityOf(finding: Finding): Severity {
   return severityBy(finding.code, finding);
+}
+
+/** They name a place where the name led, and none that can be here. */
+export function leadElsewhere(findings: readonly Finding[]): boolean {
+  const places = findings.map((finding) => leadsBy(finding.code, finding));
+  return places.includes('elsewhere') && !places.includes('here');
+}
+
+function leadsBy<C extends FindingCode>(code: C, finding: FindingOf<C>): NameLeads | undefined {
+  // An event of a later or earlier version can have a code without a rule.
+  const leads = (families[code] as FindingRule<FindingOf<C>> | undefined)?.leads;
+  return typeof leads === 'function' ? leads(finding) : leads;
 }
 
 function severityBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Severity {

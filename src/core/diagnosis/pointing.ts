@@ -2,7 +2,7 @@
 import { recordFor } from '../names/instructions.ts';
 import { createAtApex, foreignAtApex } from './apex.ts';
 import { type Masked, mailFirst, mailIn, wildcardIn } from './beside.ts';
-import type { FamilyOf, FindingIn } from './finding.ts';
+import type { FamilyOf, FindingIn, NameLeads } from './finding.ts';
 import {
   type Hint,
   hinted,
@@ -62,6 +62,7 @@ export const pointing: FamilyOf<PointingFinding> = {
     order: 110,
     hints: hintsIn,
     check: recordMissing,
+    leads: 'elsewhere',
     explain: (finding) => {
       const { hostname, seen } = finding;
       return {
@@ -87,6 +88,7 @@ export const pointing: FamilyOf<PointingFinding> = {
     order: 70,
     hints: hintsIn,
     check: cnameMismatch,
+    leads: 'here',
     explain: (finding) => {
       const { hostname, target } = finding;
       const found = foreignName(finding.found);
@@ -126,6 +128,7 @@ export const pointing: FamilyOf<PointingFinding> = {
     orderFor: ({ apex }) => (apex ? 85 : 40),
     hints: hintsIn,
     check: (input) => conflicting('conflicting_a', input),
+    leads: addressesLead,
     explain: (finding) => conflictIn('A', finding),
   },
   conflicting_aaaa: {
@@ -136,9 +139,14 @@ export const pointing: FamilyOf<PointingFinding> = {
     orderFor: ({ apex }) => (apex ? 86 : 50),
     hints: hintsIn,
     check: (input) => conflicting('conflicting_aaaa', input),
+    leads: addressesLead,
     explain: (finding) => conflictIn('AAAA', finding),
   },
 };
+
+function addressesLead({ ours }: Conflict): NameLeads {
+  return ours.length > 0 ? 'here' : 'elsewhere';
+}
 
 function recordMissing(
   input: DiagnosisInput,

@@ -32,6 +32,7 @@ export const proxied: FamilyOf<ProxiedFinding> = {
     // In other zones, the addresses can belong to another site behind the same proxy.
     orderFor: (input) => (isProxiedHere(input) ? 30 : 105),
     check: proxiedBy,
+    leads: 'here',
     explain: (finding) => {
       const { hostname, addresses, passage, statuses = [] } = finding;
       const by = foreign(finding.by);

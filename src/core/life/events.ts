@@ -31,6 +31,8 @@ export type DomainEvent =
       /** Public DNS data: the CNAME's target, or the TXT record's name. */
       readonly found: string;
     }
+  /** For the project that holds the name. `isPublished`: the claim's TXT record is in the zone. */
+  | { readonly type: 'domain.contested'; readonly isPublished: boolean }
   /** `primary` and `redirects`: the settings that were removed with it. */
   | {
       readonly type: 'domain.removed';
@@ -109,6 +111,7 @@ const titles: { readonly [T in EventType]: string } = {
   'domain.drifted': 'No longer live: the DNS points elsewhere',
   'domain.recovered': 'Live again',
   'domain.claimed_elsewhere': 'Another project proved ownership of the name',
+  'domain.contested': 'Another project added the name, which stays here',
   'domain.removed': 'Removed; traffic stopped',
   'certificate.issued': 'Certificate issued',
   'certificate.renewed': 'Certificate renewed',

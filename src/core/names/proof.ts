@@ -1,4 +1,7 @@
-/** A TXT record proves ownership of an apex, because all apexes have the same addresses. */
+/**
+ * A TXT record proves who owns a name that leads here by records which every project shares: our
+ * addresses, a proxy or a wildcard.
+ */
 import { type DnsAnswer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
 import { splitAtZone } from './zone.ts';
@@ -12,8 +15,8 @@ export type ProofRecord = {
 };
 
 /**
- * `both`: the other project's record is also there, so the name stays; otherwise it would move at
- * every check. `partial`: only some servers have it.
+ * `both`: another claim's record is also there, so the name stays; otherwise it would move at every
+ * check. `partial`: only some servers have it.
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
@@ -47,10 +50,13 @@ export function proofRecordFor({
   return { type: 'TXT', name: fullName.slice(0, -zone.length - 1), fullName, value };
 }
 
+/** `others`: of the other projects' claims. */
+type ProofValues = { readonly claimant: string; readonly others: readonly string[] };
+
 /** Ignores quotes and spaces around a value, which providers' forms can keep. */
 export function checkProof(
   answers: readonly DnsAnswer<string>[],
-  values: { readonly claimant: string; readonly holder: string },
+  values: ProofValues,
 ): Pick<Proof, 'seen' | 'found'> {
   const conclusive = answers.filter(isConclusive).map((answer) => recordsOf(answer).map(plain));
   const all = [...new Set(conclusive.flat())].sort();
@@ -63,11 +69,11 @@ export function checkProof(
 function seenIn(
   conclusive: readonly (readonly string[])[],
   all: readonly string[],
-  { claimant, holder }: { readonly claimant: string; readonly holder: string },
+  { claimant, others }: ProofValues,
 ): ProofSeen {
   if (conclusive.length === 0) return 'unknown';
   if (!all.includes(claimant)) return 'missing';
-  if (all.includes(holder)) return 'both';
+  if (others.some((value) => all.includes(value))) return 'both';
   return conclusive.every((texts) => texts.includes(claimant)) ? 'proven' : 'partial';
 }
 

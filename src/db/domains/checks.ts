@@ -17,7 +17,7 @@ import { type CheckSave, type MoveResult, moveDomain } from './transitions.ts';
 export type CheckStore = {
   /** Undefined if it does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** `stale`: nothing changed. `held_elsewhere` and `plan_required`: only for a transition to `verified`. */
+  /** `stale`: nothing changed. `unproven` and `plan_required`: only for a transition to `verified`. */
   save(check: CheckSave): Promise<MoveResult>;
 };
 

@@ -28,6 +28,7 @@ import {
 } from './domain-list.ts';
 import { type DomainRow, heldInSql } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
+import { reportClaim } from './transitions.ts';
 
 type DomainName = { readonly projectId: string; readonly hostname: string };
 
@@ -143,7 +144,8 @@ async function addDomain(
   if (!(await commitFirst(tx, { ...domain, metadata, id }, firstChange(at), at))) return null;
   await inheritCertificates(tx, { ...domain, id }, at);
   const record = recordFor(domain);
-  await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
+  const contested = await reportClaim(tx, domain, { isPublished: false, at });
+  await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }, ...contested], at);
   return detailsIn(tx, id);
 }
 

@@ -1,10 +1,12 @@
+import { sharedRouteOf, type UnprovenBecause } from '../../core/diagnosis/claims.ts';
+import { type Finding, leadElsewhere } from '../../core/diagnosis/findings.ts';
 import type { Observation, Observed } from '../../core/diagnosis/observation.ts';
-import { passageOf } from '../../core/diagnosis/proxies.ts';
 import type { DomainChange } from '../../core/life/check.ts';
 import { decide } from '../../core/life/decide.ts';
-import { heldStatuses, holdsName } from '../../core/life/lifecycle.ts';
-import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
+import type { FindingsChanged } from '../../core/life/events.ts';
+import { type DomainStatus, heldStatuses, holdsName } from '../../core/life/lifecycle.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
+import { DAY } from '../../core/time.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
@@ -19,8 +21,8 @@ export type CheckSave = {
   readonly observed: Observed;
   readonly change: DomainChange;
   readonly at: Date;
-  /** The other project whose claim or hold gives way to this domain's TXT record. */
-  readonly provenAgainst?: string | undefined;
+  /** The claim's TXT record exists, and none of these other claims': IDs of domains. */
+  readonly provenAgainst?: readonly string[] | undefined;
   /** Only for a check that changes the state. */
   readonly escalation?: NewEscalation | undefined;
 };
@@ -31,16 +33,15 @@ export type MoveResult =
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
   /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
-  /** Nothing changed: `holderProjectId` also has this apex, or had it. */
-  | HeldElsewhere
+  | Unproven
   /** Nothing changed: a project on the Free plan gets no new domains. */
   | { readonly kind: 'plan_required' };
 
-/** `heldBefore`: it is free now, but another account held it. */
-type HeldElsewhere = {
-  readonly kind: 'held_elsewhere';
-  readonly holderProjectId: string;
-  readonly heldBefore?: true;
+/** The domain did not change: the records do not prove ownership. `rivals`: IDs of the others' domains. */
+export type Unproven = {
+  readonly kind: 'unproven';
+  readonly because: UnprovenBecause;
+  readonly rivals: readonly string[];
 };
 
 /** `epoch`: its new one. */
@@ -65,7 +66,7 @@ async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
   const { domain, change, at, observed } = move;
   if (isNew(move) && (await isFree(tx, domain.projectId))) return { kind: 'plan_required' };
   const taken = change.to.status === 'verified' ? await takeName(tx, move) : notHeld;
-  if (taken.kind === 'held_elsewhere') return taken;
+  if (taken.kind === 'unproven') return taken;
   if (!(await commit(tx, domain, change, at))) throw new Stale();
   if (observed.kind === 'observed') await storeObservation(tx, domain.id, observed.observation);
   const closed =
@@ -84,7 +85,7 @@ async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
 
 /** A domain that was served before keeps its place, also without a certificate. */
 function isNew(move: CheckSave): boolean {
-  return isUnheld(move) && move.change.to.status === 'verified';
+  return !holdsName(move.domain.state) && move.change.to.status === 'verified';
 }
 
 async function isFree(tx: Tx, projectId: string): Promise<boolean> {
@@ -110,77 +111,158 @@ type Taken = {
 const notHeld: Taken = { kind: 'taken', events: [], lost: null };
 
 /** Gives the name to the project whose ownership the DNS proves. Another holder loses it, with an event. */
-async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
-  const rival = await findRival(tx, move);
-  if (rival === null) return refuseFormer(tx, move);
-  const proof = proofOf(move, rival.projectId);
-  if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
+async function takeName(tx: Tx, move: CheckSave): Promise<Taken | Unproven> {
+  const { domain, at } = move;
+  if (holdsName(domain.state)) return notHeld;
+  const shared = sharedRouteOf(domain, move.observed.observation);
+  const rivals = await findRivals(tx, domain);
+  const proof = proofOf(move, shared, rivals);
+  const holder = rivals.find(holdsName);
   // A rival that does not hold the name loses nothing. Its own next check finds the name held.
-  return isHolding(rival) ? takeFrom(tx, move, rival, proof) : notHeld;
+  if (proof !== null) return holder === undefined ? notHeld : takeFrom(tx, move, holder, proof);
+  const because = rivals.length > 0 ? 'held' : await whyUnproven(tx, domain, shared);
+  if (because === null) return notHeld;
+  await reportWaiting(tx, domain, at);
+  return { kind: 'unproven', because, rivals: rivals.map(({ id }) => id) };
 }
 
-/**
- * A former customer's A record can still point here. So the addresses of a name prove nothing if
- * another account ever held it.
- */
-async function refuseFormer(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
-  if (!isUnheld(move) || isProvenByCname(move)) return notHeld;
-  const holderProjectId = await findFormerHolder(tx, move.domain);
-  if (holderProjectId === null || holderProjectId === move.provenAgainst) return notHeld;
-  return { kind: 'held_elsewhere', holderProjectId, heldBefore: true };
-}
-
-/** The project in another account that held the name last, also removed ones. */
-async function findFormerHolder(
-  tx: Tx,
-  { projectId, hostname }: LoadedDomain,
-): Promise<string | null> {
-  const [former] = await tx.$queryRaw<{ projectId: string }[]>`
-    SELECT project_id::text AS "projectId" FROM domain JOIN project ON project.id = project_id
-    WHERE hostname = ${hostname}
-      AND account_id <> (SELECT account_id FROM project WHERE id = ${projectId}::uuid)
-      AND EXISTS (SELECT 1 FROM event WHERE domain_id = domain.id AND type = 'domain.verified')
-    ORDER BY added_at DESC, domain.id LIMIT 1`;
-  return former?.projectId ?? null;
-}
-
-function isHolding(row: Row): boolean {
-  return row.removedAt === null && holdsName(row);
-}
-
-type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
+type Claimant = Pick<LoadedDomain, 'id' | 'projectId' | 'hostname'>;
+type Rival = Pick<LoadedDomain, 'id'> & { readonly status: DomainStatus };
 type ProofKind = 'cname' | 'txt';
+type SharedWay = ReturnType<typeof sharedRouteOf>;
 
-/** The domain is pending or failed, so its project does not hold the name. */
-function isUnheld({ domain: { state } }: CheckSave): boolean {
-  return !holdsName(state);
-}
+/** Enough for any name that several projects want. */
+const RIVALS_MAX = 1_000;
 
-/**
- * The project that holds the name, otherwise the first other one that has it pending. Behind a proxy,
- * otherwise the last one that held it: its record can still lead here.
- */
-async function findRival(tx: Tx, move: CheckSave): Promise<Row | null> {
-  if (!isUnheld(move)) return null;
-  const { domain, observed } = move;
-  const { id, projectId, hostname } = domain;
-  const other = { hostname, id: { not: id }, projectId: { not: projectId } };
-  const rival = await tx.domain.findFirst({
-    where: { ...other, status: { in: ['pending', ...heldStatuses] }, removedAt: null },
+/** Other projects' claims: the one that holds the name first, then the pending ones by age. */
+function findRivals(tx: Tx, { id, projectId, hostname }: Claimant): Promise<Rival[]> {
+  return tx.domain.findMany({
+    where: {
+      hostname,
+      id: { not: id },
+      projectId: { not: projectId },
+      status: { in: ['pending', ...heldStatuses] },
+      removedAt: null,
+    },
     // In the enum's order: `pending` is the lowest.
     orderBy: [{ status: 'desc' }, { addedAt: 'asc' }, { id: 'asc' }],
+    take: RIVALS_MAX,
+    select: { id: true, status: true },
   });
-  if (rival !== null || passageOf(observed.observation.proxy) !== 'passes') return rival;
-  return tx.domain.findFirst({
-    where: { ...other, verifiedAt: { not: null } },
-    orderBy: [{ verifiedAt: 'desc' }, { id: 'asc' }],
+}
+
+/** A CNAME to its own target proves ownership; any other way needs the claim's TXT record. */
+function proofOf(
+  { provenAgainst }: CheckSave,
+  shared: SharedWay,
+  rivals: readonly Rival[],
+): ProofKind | null {
+  if (shared === null) return 'cname';
+  return provenAgainst !== undefined && rivals.every(({ id }) => provenAgainst.includes(id))
+    ? 'txt'
+    : null;
+}
+
+/**
+ * Records that were there before the claim can be another project's, or a former customer's. Those
+ * that came afterward answer the claim. Null: they prove it.
+ */
+async function whyUnproven(
+  tx: Tx,
+  { id, projectId, hostname }: Claimant,
+  shared: SharedWay,
+): Promise<UnprovenBecause | null> {
+  const last = await findLastHolder(tx, hostname);
+  if (last?.id === id) return null;
+  if (last !== null && last.projectId !== projectId) return 'held_before';
+  if (shared === null) return null;
+  return shared.answersClaim && (await ledElsewhere(tx, id)) ? null : shared.route;
+}
+
+/** The claim that held the name last, also removed ones. */
+async function findLastHolder(
+  tx: Tx,
+  hostname: string,
+): Promise<{ readonly id: string; readonly projectId: string } | null> {
+  const [last] = await tx.$queryRaw<{ id: string; projectId: string }[]>`
+    SELECT domain.id::text AS id, project_id::text AS "projectId"
+    FROM domain CROSS JOIN LATERAL (
+      SELECT event.id FROM event WHERE domain_id = domain.id AND type = 'domain.verified'
+      ORDER BY event.id DESC LIMIT 1) AS verified
+    WHERE hostname = ${hostname} ORDER BY verified.id DESC LIMIT 1`;
+  return last ?? null;
+}
+
+/** Enough for the checks of several windows. */
+const CHANGES_MAX = 1_000;
+
+/** A check since the claim showed neither our addresses nor a proxy. */
+async function ledElsewhere(tx: Tx, domainId: string): Promise<boolean> {
+  const events = await tx.event.findMany({
+    where: { domainId, type: 'domain.findings_changed' },
+    orderBy: { id: 'asc' },
+    take: CHANGES_MAX,
+    select: { data: true },
   });
+  let findings: readonly Finding[] = [];
+  for (const { data } of events) {
+    const { appeared, cleared } = data as unknown as FindingsChanged;
+    const isCleared = ({ code }: Finding) => cleared.some((one) => one.code === code);
+    findings = [...findings.filter((finding) => !isCleared(finding)), ...appeared];
+    if (leadElsewhere(findings)) return true;
+  }
+  return false;
+}
+
+/** From the second refused check, because the first one can take the name at once. */
+async function reportWaiting(tx: Tx, domain: LoadedDomain, at: Date): Promise<void> {
+  for (const finding of domain.findings) {
+    if (finding.code !== 'held_elsewhere') continue;
+    const isPublished = finding.proof.seen === 'both';
+    await recordEvents(tx, await reportClaim(tx, domain, { isPublished, at }), at);
+  }
+}
+
+/** At most one report of a kind per day, so that strangers cannot flood the holder. */
+const REPORT_EVERY_MS = DAY;
+
+/**
+ * The event for the project that holds the name; empty if none does. `isPublished`: the claim's TXT
+ * record is in the zone.
+ */
+export async function reportClaim(
+  tx: Tx,
+  { hostname, projectId }: Omit<Claimant, 'id'>,
+  { isPublished, at }: { readonly isPublished: boolean; readonly at: Date },
+): Promise<readonly NewEvent[]> {
+  const holder = await tx.domain.findFirst({
+    where: {
+      hostname,
+      projectId: { not: projectId },
+      status: { in: [...heldStatuses] },
+      removedAt: null,
+    },
+    select: { id: true },
+  });
+  if (holder === null) return [];
+  const { id: domainId } = holder;
+  const event = { type: 'domain.contested', isPublished } as const;
+  const since = new Date(at.getTime() - REPORT_EVERY_MS);
+  const isReported = await tx.event.count({
+    where: {
+      domainId,
+      type: event.type,
+      at: { gt: since },
+      data: { path: ['isPublished'], equals: isPublished },
+    },
+  });
+  return isReported > 0 ? [] : about(domainId, [event]);
 }
 
 async function takeFrom(
   tx: Tx,
   { domain, at }: CheckSave,
-  { id }: Row,
+  { id }: Rival,
   proof: ProofKind,
 ): Promise<Taken> {
   await lockInOrder(tx, [domain.id, id]);
@@ -206,19 +288,6 @@ async function takeFrom(
 async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
-}
-
-/** A CNAME to its own target proves ownership. An apex needs its TXT record, as does a hidden CNAME. */
-function proofOf(move: CheckSave, rivalProjectId: string): ProofKind | null {
-  if (isProvenByCname(move)) return 'cname';
-  return move.provenAgainst === rivalProjectId ? 'txt' : null;
-}
-
-function isProvenByCname({ domain, observed: { observation } }: CheckSave): boolean {
-  const { hostname, target } = domain;
-  const zone = zoneBelow({ hostname, delegation: observation.delegation });
-  const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
-  return type === 'CNAME' && passageOf(observation.proxy) !== 'passes';
 }
 
 /** Two checks of an unheld name succeeded at once; domain_held_hostname_key lets one have it. */

@@ -23,6 +23,7 @@ const eventWords = {
   'domain.drifted': 'The DNS now points elsewhere',
   'domain.recovered': 'The DNS is set up correctly again',
   'domain.claimed_elsewhere': 'The DNS now proves ownership for another project',
+  'domain.contested': 'Another project added this name; the domain keeps it',
   'domain.removed': 'The domain was removed',
   'certificate.issued': 'A certificate is stored',
   'certificate.renewed': 'A new certificate replaced one that was about to expire',
@@ -55,6 +56,13 @@ const withData = {
   'domain.claimed_elsewhere': z.object({
     proof: z.enum(['cname', 'txt']).describe('The record that proved ownership'),
     found: z.string().describe('Target of the CNAME, or the name of the TXT record'),
+  }),
+  'domain.contested': z.object({
+    isPublished: z
+      .boolean()
+      .describe(
+        'Whether the other project’s TXT record is in the zone; delete it to keep the name',
+      ),
   }),
   'domain.removed': z.object({
     primary: z.boolean().describe('Whether it was the primary domain'),

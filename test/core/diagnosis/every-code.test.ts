@@ -1,7 +1,12 @@
 /** A check that causes each finding, with its evidence: a new code needs a row to compile. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { type FindingCode, rules, severities } from '../../../src/core/diagnosis/findings.ts';
+import {
+  type FindingCode,
+  leadElsewhere,
+  rules,
+  severities,
+} from '../../../src/core/diagnosis/findings.ts';
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   delegated,
@@ -19,6 +24,7 @@ import {
   target,
   timeout,
 } from '../support/observations.ts';
+import { samples } from '../support/sample-findings.ts';
 
 const SUB = 'docs.example.com';
 const APEX = 'example.com';
@@ -35,7 +41,9 @@ type Row = readonly [
   evidence: object,
 ];
 
-const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere' | 'plan_required'>]: Row } = {
+type MadeBySaving = 'held_elsewhere' | 'ownership_unproven' | 'plan_required';
+
+const rows: { readonly [C in Exclude<FindingCode, MadeBySaving>]: Row } = {
   domain_unregistered: [
     observed(SUB, [mute({ cname: nxdomain, a: nxdomain, aaaa: nxdomain })], {
       delegation: { kind: 'unregistered', zone: APEX, parent: 'com' },
@@ -285,6 +293,7 @@ describe('every finding has a check that causes it', () => {
     const made = new Set<string>(Object.keys(rows));
     expect(Object.keys(severities).filter((code) => !made.has(code))).toEqual([
       'held_elsewhere',
+      'ownership_unproven',
       'plan_required',
     ]);
   });
@@ -293,4 +302,19 @@ describe('every finding has a check that causes it', () => {
 it('the order of findings is total', () => {
   const orders = rules.map(({ order }) => order);
   expect(new Set(orders).size).toBe(orders.length);
+});
+
+it('only findings that show another place say that the name led elsewhere', () => {
+  const elsewhere = Object.values(samples).filter((finding) => leadElsewhere([finding]));
+  expect(elsewhere.map(({ code }) => code).sort()).toEqual([
+    'apex_elsewhere',
+    'domain_parked',
+    'domain_unregistered',
+    'no_name_servers',
+    'record_missing',
+  ]);
+  const { conflicting_a: conflict, proxied, record_missing: missing } = samples;
+  expect(leadElsewhere([{ ...conflict, ours: [] }])).toBe(true);
+  expect(leadElsewhere([missing, proxied])).toBe(false);
+  expect(leadElsewhere([{ code: 'of_a_later_version' } as never])).toBe(false);
 });

@@ -166,6 +166,16 @@ function samplesWith(text: string, count = 1): Samples {
         found: texts,
       },
     },
+    ownership_unproven: {
+      code: 'ownership_unproven',
+      ...about,
+      route: 'wildcard',
+      proof: {
+        record: proofRecordFor({ hostname, value: 'signpost-domain-verification=a' }),
+        seen: 'missing',
+        found: texts,
+      },
+    },
     caa_unknown: {
       code: 'caa_unknown',
       hostname,

@@ -178,9 +178,10 @@ it.each([
 
 describe('the finding tables', () => {
   const rows = tables.flatMap(([, table]) => table);
-  /** What saving a check finds (`held_elsewhere`, `plan_required`), and what only real servers do: test/dns/unusual. */
+  /** What saving a check finds (the first three), and what only real servers do: test/dns/unusual. */
   const elsewhere: readonly FindingCode[] = [
     'held_elsewhere',
+    'ownership_unproven',
     'plan_required',
     'no_name_servers',
     'glue_mismatch',

@@ -35,6 +35,7 @@ describe('The OpenAPI document covers', () => {
     'certificate.ended': { expiresAt: '2026-11-20T12:00:00.000Z' },
     'domain.reverify_requested': {},
     'domain.claimed_elsewhere': { proof: 'cname', found: 't.edge.test' },
+    'domain.contested': { isPublished: true },
     'domain.findings_changed': { appeared: [finding], cleared: [] },
     'certificate.issued': { issuer: 'Local', expiresAt: noon.toISOString() },
     'certificate.renewed': { issuer: 'Local', expiresAt: noon.toISOString() },

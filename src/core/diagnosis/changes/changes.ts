@@ -67,11 +67,11 @@ function kept({ note: _, was: __, ...change }: DnsChange): DnsChange {
   return { ...change, verb: 'keep' };
 }
 
-/** Proves that a name which another project has, or had, belongs to this one. */
+/** The TXT record that proves ownership, with the reason why it is needed. */
 function proofChanges(place: ChangePlace): readonly DnsChange[] {
-  const proof = findingOf(place, 'held_elsewhere')?.proof;
-  if (proof === undefined) return [];
-  const { record, seen, found } = proof;
+  const finding = findingOf(place, 'held_elsewhere') ?? findingOf(place, 'ownership_unproven');
+  if (finding === undefined) return [];
+  const { record, seen, found } = finding.proof;
   const about = { type: 'TXT', name: record.name, ttl: place.record.ttl, servers: [] } as const;
   const [prefix = ''] = record.value.split('=');
   const others = found.filter((value) => value.startsWith(prefix) && value !== record.value);
@@ -90,10 +90,17 @@ function proofChanges(place: ChangePlace): readonly DnsChange[] {
       ...about,
       value: foreign(record.value),
       state: proofStates[seen],
-      note: 'Another project has or had this name. This record proves that it is yours.',
+      note: `${reasonsForProof[finding.code === 'held_elsewhere' ? 'held' : finding.route]} This record proves that it is yours.`,
     },
   ];
 }
+
+const reasonsForProof = {
+  held: 'Another project has or had this name.',
+  wildcard: 'A wildcard record leads this name here.',
+  proxy: 'This name was behind a proxy before you added it.',
+  addresses: 'This name had our addresses before you added it.',
+} as const;
 
 const proofStates = {
   proven: 'done',

@@ -181,6 +181,7 @@ const inRows: {
   https_record_mismatch: true,
   caa_blocks: 'customer',
   held_elsewhere: 'proof',
+  ownership_unproven: 'proof',
   apex_partial: false,
   caa_unknown: false,
   caa_warns: false,
