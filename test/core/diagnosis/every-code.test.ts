@@ -308,12 +308,13 @@ it('only findings that show another place say that the name led elsewhere', () =
   const elsewhere = Object.values(samples).filter((finding) => leadElsewhere([finding]));
   expect(elsewhere.map(({ code }) => code).sort()).toEqual([
     'apex_elsewhere',
+    'conflicting_a',
     'domain_parked',
     'domain_unregistered',
     'no_name_servers',
     'record_missing',
   ]);
-  const { conflicting_a: conflict, proxied, record_missing: missing } = samples;
+  const { conflicting_aaaa: conflict, proxied, record_missing: missing } = samples;
   expect(leadElsewhere([{ ...conflict, ours: [] }])).toBe(true);
   expect(leadElsewhere([missing, proxied])).toBe(false);
   expect(leadElsewhere([{ code: 'of_a_later_version' } as never])).toBe(false);
