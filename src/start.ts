@@ -47,6 +47,7 @@ export async function startSignpost(
     const ops = await openOps(config, log);
     closings.push((deadlineMs) => ops.close(deadlineMs));
     const service = await openParts({ config, log, now, ops }, closings);
+    if (ops.port !== null) service.ownPorts.inside.add(ops.port);
     ops.watch(service);
     const { api, addresses: played } = await startRoles(service, ops.readiness, closings);
     // Last, because a failed start would never show the key.

@@ -43,7 +43,7 @@ describe('The configuration', () => {
     });
   });
 
-  it('allows deploys on this machine for embedded storage, otherwise only if configured', () => {
+  it('allows deploys on this machine for embedded storage with a loopback HOST, otherwise only if configured', () => {
     const base = {
       DATABASE_URL: databaseUrl,
       KEY_ENCRYPTION_KEY: key,
@@ -54,6 +54,12 @@ describe('The configuration', () => {
       return result.ok && result.config.upstreams.networks;
     };
     expect(networks({})).toEqual(['127.0.0.0/8', '::1']);
+    for (const HOST of ['localhost', '127.0.0.5', '::1']) {
+      expect(networks({ HOST })).toEqual(['127.0.0.0/8', '::1']);
+    }
+    for (const HOST of ['0.0.0.0', '::', '192.0.2.1', '127.example']) {
+      expect(networks({ HOST })).toEqual([]);
+    }
     expect(networks(base)).toEqual([]);
     const named = { UPSTREAM_NETWORKS: '10.20.0.0/16, 192.0.2.1' };
     expect(networks({ ...base, ...named })).toEqual(['10.20.0.0/16', '192.0.2.1']);

@@ -57,8 +57,11 @@ function read(name: VariableName, given: string | undefined) {
   return error === undefined ? { value } : { wrong: error.issues.map(({ message }) => message) };
 }
 
-/** Embedded storage runs on a laptop, and so do its deploys. */
-const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
+/** Embedded storage that only this machine reaches runs on a laptop, and so do its deploys. */
+function usualNetworks({ DATABASE_URL, HOST }: Variables): readonly string[] {
+  const isLaptop = DATABASE_URL === undefined && /^(localhost|127\.[\d.]+|::1)$/.test(HOST);
+  return isLaptop ? ['127.0.0.0/8', '::1'] : [];
+}
 
 function toConfig(v: Variables) {
   return {
@@ -103,7 +106,7 @@ function toConfig(v: Variables) {
     /** Undefined only on embedded storage, which creates its own key in DATA_DIR. */
     keyEncryptionKeys: v.KEY_ENCRYPTION_KEY,
     webhooks: { allowPrivate: v.WEBHOOK_ALLOW_PRIVATE },
-    upstreams: { networks: v.UPSTREAM_NETWORKS ?? (v.DATABASE_URL ? [] : loopback) },
+    upstreams: { networks: v.UPSTREAM_NETWORKS ?? usualNetworks(v) },
     verifyWindowMs: v.VERIFY_WINDOW,
     timeScale: v.TIME_SCALE,
     escalateAfterMs: v.ESCALATE_AFTER,

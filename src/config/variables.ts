@@ -158,9 +158,9 @@ export const variableGroups = {
     },
     UPSTREAM_NETWORKS: {
       schema: listOf(network),
-      without: 'loopback on embedded storage, else none',
+      without: 'loopback on embedded storage with a loopback `HOST`, else none',
       shared: ['api', 'edge'],
-      help: 'networks that [deploys](edge.md#deploys) can be in besides public addresses, comma-separated',
+      help: 'networks that [deploys](edge.md#deploys) can be in besides public addresses, comma-separated. Signpost’s own ports stay refused',
     },
     VERIFY_WINDOW: {
       schema: duration,

@@ -12,6 +12,7 @@ export type EdgeService = Pick<
   | 'metrics'
   | 'now'
   | 'ownAddresses'
+  | 'ownListeners'
   | 'secrets'
   | 'signingKey'
   | 'vault'

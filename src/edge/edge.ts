@@ -264,11 +264,10 @@ export type EdgeRules = {
 /** For both ports together: about 50 KB each, including the handshake. */
 const CONNECTIONS_MAX = 20_000;
 
-function edgeRulesOf({
-  config,
-  ownAddresses,
-}: Pick<EdgeService, 'config' | 'ownAddresses'>): EdgeRules {
-  const { api, edge } = config;
+function edgeRulesOf(
+  service: Pick<EdgeService, 'config' | 'ownAddresses' | 'ownListeners'>,
+): EdgeRules {
+  const { api, edge } = service.config;
   const descriptors = shareDescriptors(descriptorLimit());
   return {
     visitors: {
@@ -282,7 +281,7 @@ function edgeRulesOf({
       total: Math.min(edge.requests, descriptors.upstreams),
       perKey: edge.requestsPerProject,
     },
-    reach: upstreamReach(config, ownAddresses),
+    reach: upstreamReach(service),
     limits: edgeLimits,
   };
 }

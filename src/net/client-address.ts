@@ -12,16 +12,23 @@ const MAX_LENGTH = 64;
 /** Parsing takes up to 15 µs for every request, and most addresses were just seen. */
 const MAX_REMEMBERED = 10_000;
 
-/** `networks`: addresses or `10.0.0.0/8`, as validated by src/config/config.ts. */
+/** As `membersOf`, for addresses that return. */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
-  if (networks.length === 0) return () => false;
+  return networks.length === 0 ? () => false : remembering(membersOf(networks));
+}
+
+/**
+ * `networks`: addresses or `10.0.0.0/8`, as validated by src/config/config.ts. An IPv4-mapped address
+ * counts as its IPv4 address; an invalid one is no member.
+ */
+export function membersOf(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
     const [address = '', bits] = network.split('/');
     if (bits === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(bits), familyOf(address));
   }
-  return remembering((address) => isIP(address) !== 0 && list.check(address, familyOf(address)));
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

@@ -4,10 +4,12 @@
  */
 import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { SocketAddress } from '../config/config.ts';
 import { reservedRange } from '../core/names/reserved-addresses.ts';
+import { membersOf } from './client-address.ts';
+import { createIsListener, type Listeners } from './own-addresses.ts';
 
 export type ReceiverRules = {
   /** For test labs: allows http, private addresses and every port. */
@@ -31,11 +33,31 @@ export function isPublic(address: string): boolean {
 /** One of `others` (src/net/own-addresses.ts), or a current address of this machine. */
 export function isOwn(address: string, others: readonly string[]): boolean {
   const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
-  const own = new BlockList();
-  for (const one of [...others, ...machine.map((each) => each.address)]) {
-    own.addAddress(one, isIPv6(one) ? 'ipv6' : 'ipv4');
-  }
-  return own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  return membersOf([...others, ...machine.map((each) => each.address)])(address);
+}
+
+/** `own_port`: Signpost or its storage listens there. `private`: not public, or the platform's. */
+export type DestinationKind = 'allowed' | 'private' | 'own_port';
+
+export type ClassifyDestination = (address: string, port: number) => DestinationKind;
+
+type DestinationRules = {
+  /** Of the platform and its storage. */
+  readonly addresses: readonly string[];
+  readonly listeners: readonly Listeners[];
+  /** Allowed although it is not public. */
+  readonly isNamed: (address: string) => boolean;
+};
+
+/** For every connection to an address that a customer chose; probes have their own rule. */
+export function createClassify(rules: DestinationRules): ClassifyDestination {
+  const { addresses, listeners, isNamed } = rules;
+  const isListener = createIsListener(listeners, { withEdge: true });
+  return (address, port) => {
+    if (isListener(address, port)) return 'own_port';
+    const isAllowed = isNamed(address) || (isPublic(address) && !isOwn(address, addresses));
+    return isAllowed ? 'allowed' : 'private';
+  };
 }
 
 /**

@@ -1,9 +1,12 @@
 /**
- * The platform's public addresses and those of its storage: a tenant's URL must not lead there.
- * Behind NAT or in a container, only the DNS shows the public address.
+ * The platform's public addresses, those of its storage, and the ports on which both listen: a
+ * tenant's URL must not lead there. Behind NAT or in a container, only the DNS shows the public
+ * address.
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
 import type { Config } from '../config/config.ts';
+import { membersOf } from './client-address.ts';
 import { createSingleFlight } from './load-once.ts';
 
 /** Without those of this machine. */
@@ -25,23 +28,117 @@ export function composeOwnAddresses(parts: OwnAddressesParts): OwnAddresses {
   const edge = { hostname: targetFor('webhooks', domain), lookup: observer.lookupAddresses, now };
   const asked = [
     ...(addresses.length > 0 ? [] : [rememberAddresses(edge)]),
-    ...storageHosts(config.storage).map((hostname) =>
+    ...storagePlaces(config.storage).map(({ hostname }) =>
       rememberAddresses({ hostname, lookup: asThisMachine, now }),
     ),
   ];
   return async () => [...addresses, ...(await Promise.all(asked.map((ask) => ask()))).flat()];
 }
 
-/** Socket paths don't resolve. */
-function storageHosts(storage: Config['storage']): readonly string[] {
+/** Ports on which one part of the installation listens, at each of its addresses. */
+export type Listeners = {
+  readonly addresses: readonly string[];
+  readonly ports: ReadonlySet<number>;
+  /** Of the edge: probes connect to them. */
+  readonly edgePorts: ReadonlySet<number>;
+};
+
+/** Never rejects. */
+export type OwnListeners = () => Promise<readonly Listeners[]>;
+
+/** Of this process; roles add what they bind. */
+export type OwnPorts = { readonly inside: Set<number>; readonly edge: Set<number> };
+
+type OwnPortsConfig = Pick<Config, 'edge' | 'http' | 'metrics'>;
+
+/** As configured, also for roles that other processes have. */
+function configuredPorts({ edge, http, metrics }: OwnPortsConfig): OwnPorts {
+  const inside = [http.port, metrics.port, edge.caddy?.port];
+  return {
+    inside: setOf(inside),
+    edge: setOf([edge.httpPort, edge.httpsPort, edge.publicHttpsPort]),
+  };
+}
+
+/** Port 0 is any free one. */
+function setOf(ports: readonly (number | undefined)[]): Set<number> {
+  return new Set(ports.flatMap((port) => (port ? [port] : [])));
+}
+
+/** Of this machine, at `PLATFORM_ADDRESSES`, and of the storage. */
+export function composeOwnListeners(
+  config: OwnAddressesParts['config'] & OwnPortsConfig,
+  now: () => Date,
+): { readonly ownPorts: OwnPorts; readonly ownListeners: OwnListeners } {
+  const ownPorts = configuredPorts(config);
+  const { inside, edge } = ownPorts;
+  const { addresses } = config.platform;
+  const stored = storagePlaces(config.storage).map(({ hostname, port }) => ({
+    ports: new Set([port]),
+    resolve: rememberAddresses({ hostname, lookup: asThisMachine, now }),
+  }));
+  const ownListeners = async () => [
+    { addresses: [LOOPBACK], ports: inside, edgePorts: edge },
+    // A load balancer can publish the edge there at any port.
+    { addresses, ports: NO_PORTS, edgePorts: new Set([...inside, ...edge]) },
+    ...(await Promise.all(
+      stored.map(async ({ ports, resolve }) => ({
+        addresses: await resolve(),
+        ports,
+        edgePorts: NO_PORTS,
+      })),
+    )),
+  ];
+  return { ownPorts, ownListeners };
+}
+
+const NO_PORTS: ReadonlySet<number> = new Set();
+
+/** An address has many names: `127.0.0.2` and `0.0.0.0` also lead to this machine. */
+export function createIsListener(
+  listeners: readonly Listeners[],
+  { withEdge }: { readonly withEdge: boolean },
+): (address: string, port: number) => boolean {
+  const isHere = membersOf(machineAddresses());
+  const parts = listeners.map(({ addresses, ports, edgePorts }) => {
+    const isNamed = membersOf(addresses);
+    const isLocal = addresses.some(isHere);
+    return {
+      has: (port: number) => (withEdge && edgePorts.has(port)) || ports.has(port),
+      isAt: (address: string) => isNamed(address) || (isLocal && isHere(address)),
+    };
+  });
+  return (address, port) => parts.some(({ has, isAt }) => has(port) && isAt(address));
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** Current ones, with every notation that leads here (RFC 1122, 3.2.1.3; RFC 4291, 2.5). */
+function machineAddresses(): readonly string[] {
+  const own = Object.values(networkInterfaces()).flatMap((all = []) => all);
+  return ['127.0.0.0/8', '0.0.0.0/8', '::1', '::', ...own.map(({ address }) => address)];
+}
+
+const usualPorts: Readonly<Record<string, number>> = { 'redis:': 6379, 'rediss:': 6379 };
+const POSTGRES_PORT = 5432;
+
+/** A server with a socket usually listens on this machine, too, at the port of the socket's name. */
+function storagePlaces(storage: Config['storage']) {
   if (storage.kind === 'embedded') return [];
   const urls = [storage.databaseUrl, ...('redisUrl' in storage ? [storage.redisUrl] : [])];
-  // libpq and node-postgres accept `?host=` in place of the URL's host.
-  const hosts = urls.map((text) => {
-    const url = new URL(text);
-    return url.searchParams.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return urls.map((text) => {
+    const { hostname, port, protocol, searchParams } = new URL(text);
+    // libpq and node-postgres accept `?host=` and `?port=` in place of the URL's parts.
+    const host = decodeURIComponent(
+      searchParams.get('host') ?? hostname.replace(/^\[(.*)\]$/, '$1'),
+    );
+    const isSocket = host === '' || host.startsWith('/');
+    const given = Number(searchParams.get('port') ?? port);
+    return {
+      hostname: isSocket ? LOOPBACK : host,
+      port: given || (usualPorts[protocol] ?? POSTGRES_PORT),
+    };
   });
-  return hosts.filter((host) => host !== '');
 }
 
 /** Like database clients, includes the hosts file. */

@@ -1,7 +1,15 @@
 /** Whether the edge will connect to a deploy, as far as its address shows when it is reported. */
 import { isIP } from 'node:net';
+import { portOf } from '../core/certificates/reach.ts';
 import { beforeDeadline } from './deadline.ts';
-import { addressesOf, hostOf, isPublic, type Lookup } from './destination.ts';
+import {
+  addressesOf,
+  createClassify,
+  type DestinationKind,
+  hostOf,
+  type Lookup,
+} from './destination.ts';
+import type { OwnAddresses, OwnListeners } from './own-addresses.ts';
 
 /** What visitors would meet. `message` tells what to do. */
 export type UpstreamWarning = {
@@ -18,16 +26,16 @@ export type UpstreamCheckDeps = {
   readonly lookup: Lookup;
   /** Whether `UPSTREAM_NETWORKS` has it. */
   isNamed(address: string): boolean;
-  /** The platform's own addresses and those of its storage. */
-  ownAddresses(): Promise<readonly string[]>;
+  readonly ownAddresses: OwnAddresses;
+  readonly ownListeners: OwnListeners;
 };
 
-/** DNS answers change, so a name is never refused. */
+/** DNS answers change, so a name is only refused where Signpost itself listens. */
 const LOOKUP_MS = 2_000;
 
 /** `upstream` must be a URL. Sends only DNS queries. Never rejects. */
 export async function checkUpstream(
-  { lookup, isNamed, ownAddresses }: UpstreamCheckDeps,
+  { lookup, isNamed, ownAddresses, ownListeners }: UpstreamCheckDeps,
   upstream: string,
 ): Promise<UpstreamCheck> {
   const url = new URL(upstream);
@@ -38,24 +46,37 @@ export async function checkUpstream(
       found.catch(() => null),
       null,
     );
-  const isAddress = isIP(host) !== 0;
-  const [own, found] = await Promise.all([
+  const [addresses, listeners, resolved] = await Promise.all([
     inTime(ownAddresses()),
-    isAddress ? [] : inTime(addressesOf(url, lookup)),
+    inTime(ownListeners()),
+    inTime(addressesOf(url, lookup)),
   ]);
-  const isAllowed = (address: string) =>
-    isNamed(address) || (isPublic(address) && !own?.includes(address));
-  if (isAddress) {
-    return isAllowed(host) ? accepted() : { kind: 'refused', problem: privateWords(host) };
-  }
-  if (found === null) return accepted('lookup_failed', `${host} could not be resolved now.`);
-  if (found.length === 0) return accepted('no_address', `${host} has no address.`);
-  const refused = found.find(({ address }) => !isAllowed(address));
-  if (refused === undefined) return accepted();
-  return accepted('private_address', `${host} ${privateWords(refused.address, 'resolves to')}`);
+  const classify = createClassify({
+    addresses: addresses ?? [],
+    listeners: listeners ?? [],
+    isNamed,
+  });
+  const port = portOf(url);
+  const isAddress = isIP(host) !== 0;
+  const verb = isAddress ? 'is at' : 'resolves to';
+  const first = (kind: DestinationKind) =>
+    resolved?.find(({ address }) => classify(address, port) === kind)?.address;
+  const [own, forbidden] = [first('own_port'), first('private')];
+  if (own !== undefined) return { kind: 'refused', problem: ownWords(verb, own, port) };
+  if (resolved === null) return accepted('lookup_failed', `${host} could not be resolved now.`);
+  if (resolved.length === 0) return accepted('no_address', `${host} has no address.`);
+  if (forbidden === undefined) return accepted();
+  const problem = privateWords(verb, forbidden);
+  return isAddress
+    ? { kind: 'refused', problem }
+    : accepted('private_address', `${host} ${problem}`);
 }
 
-function privateWords(address: string, verb = 'is at'): string {
+function ownWords(verb: string, address: string, port: number): string {
+  return `${verb} ${address} port ${port}, where Signpost itself or its storage listens. Report the address and port of the deploy.`;
+}
+
+function privateWords(verb: string, address: string): string {
   return `${verb} ${address}, which is not public or belongs to the platform. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`;
 }
 

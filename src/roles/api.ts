@@ -45,13 +45,14 @@ export async function startApi(
   around: Around,
 ): Promise<{ api: Api; address: string }> {
   const api = openApi(service, around);
-  const { config } = service;
+  const { config, ownPorts } = service;
   const { host, port } = config.http;
   const { trustedProxies } = config.api;
   const total = Math.min(defaultConnectionLimits.total, shareDescriptors(descriptorLimit()).api);
   const connections = { ...defaultConnectionLimits, total };
   const server = await listenHttp(api, { host, port, trustedProxies, connections });
   around.closings.push((deadlineMs) => server.close(deadlineMs));
+  ownPorts.inside.add(server.address.port);
   const name = host.includes(':') ? `[${host}]` : host;
   return { api, address: `http://${name}:${server.address.port}` };
 }

@@ -8,7 +8,7 @@ export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['no
 
 /** Adds its shutdown to `closings`. Rejects if a port cannot be opened. */
 export async function startEdge(service: Service, closings: Closing[]): Promise<StartedEdge> {
-  const { config, database, edgePool, log } = service;
+  const { config, database, edgePool, log, ownPorts } = service;
   const { caddy } = config.edge;
   if (caddy !== undefined && !isLoopback(caddy.address)) {
     const { address } = caddy;
@@ -17,6 +17,8 @@ export async function startEdge(service: Service, closings: Closing[]): Promise<
   const edge = createEdge(service);
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
+  for (const port of [ports.httpPort, ports.httpsPort]) ownPorts.edge.add(port);
+  if (ports.gatewayPort !== undefined) ownPorts.inside.add(ports.gatewayPort);
   // After opening the ports: without notifications, the edge detects changes itself.
   const notifications = listenForRouteNotifications({
     database: { pool: edgePool, openPool: database.openPool },

@@ -20,12 +20,14 @@ import { createServedCertificateStore } from '../db/domains/served-certificates.
 import type { Database } from '../db/engine/client.ts';
 import type { CertificateStore } from '../db/issuance/certificates.ts';
 import type { Observer } from '../dns/observe/observe.ts';
+import type { OwnListeners } from '../net/own-addresses.ts';
 
 type Around = {
   readonly config: Config;
   readonly database: Database;
   readonly observer: Observer;
   readonly probes: Probes;
+  readonly ownListeners: OwnListeners;
   readonly now: () => Date;
 };
 
@@ -43,10 +45,13 @@ export function buildHandshakes(around: Around) {
 
 export type Handshakes = ReturnType<typeof buildHandshakes>;
 
-async function probeChallenge({ config, observer, probes }: Around, hostname: string) {
+async function probeChallenge(
+  { config, observer, ownListeners, probes }: Around,
+  hostname: string,
+) {
   if (config.acme.directoryUrl === undefined || !config.edge.isProbed) return [];
   const { lookupAddresses } = observer;
-  const rules = { ...reachRules(config, lookupAddresses, probes), probes };
+  const rules = { ...reachRules({ config, lookupAddresses, probes, ownListeners }), probes };
   return probeAddresses(rules, hostname, await lookupAddresses(hostname));
 }
 
@@ -84,17 +89,19 @@ type ExaminerParts = {
   readonly external: ExternalAuthority | null;
   readonly observer: Observer;
   readonly probes: Probes;
+  readonly ownListeners: OwnListeners;
   readonly now: () => Date;
 };
 
 export function reachExaminer(around: ExaminerParts): ExamineReachOf {
-  const { config, observer, probes, external } = around;
+  const { config, observer, ownListeners, probes, external } = around;
   let examine: ExamineReach | undefined;
   return async (hostname, domainId) => {
     // An external edge answers challenges itself, and orders from another CA.
     examine ??= createExamineReach({
       config,
       lookupAddresses: observer.lookupAddresses,
+      ownListeners,
       probes: external === null ? probes : null,
       isAuthorityKnown: external === null,
     });

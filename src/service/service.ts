@@ -19,7 +19,6 @@ import {
   createSigningKeys,
   createTargets,
 } from '../certificates/vault/derived-secrets.ts';
-import type { Config } from '../config/config.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { type AccountOf, createAccountOf, createAccountStore } from '../db/accounts.ts';
 import { createApiKeyStore } from '../db/api-keys.ts';
@@ -45,9 +44,15 @@ import { createProjectStore } from '../db/projects.ts';
 import { createObserver, type Observer } from '../dns/observe/observe.ts';
 import { createWire, type Wire } from '../dns/wire/wire.ts';
 import { trustedProxies } from '../net/client-address.ts';
-import { createLookup, isOwn, isPublic } from '../net/destination.ts';
+import { createClassify, createLookup } from '../net/destination.ts';
 import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
-import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
+import {
+  composeOwnAddresses,
+  composeOwnListeners,
+  type OwnAddresses,
+  type OwnListeners,
+  type OwnPorts,
+} from '../net/own-addresses.ts';
 import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
 import type { OrderCounters } from '../ops/metrics/work.ts';
 import { type BringNow, createBringNow, openQueues, type SeenQueues } from '../queue/queues.ts';
@@ -88,6 +93,9 @@ export type Service = Opened &
     /** The host name that a domain's record must point to. */
     targetFor(projectId: string, hostname: string): string;
     readonly ownAddresses: OwnAddresses;
+    readonly ownListeners: OwnListeners;
+    /** Roles add what they bind. */
+    readonly ownPorts: OwnPorts;
     /** Of the address in a URL, when a deploy is reported. Never rejects. */
     readonly checkUpstream: CheckUpstream;
     /** The TXT value that proves a project's ownership of an apex. */
@@ -134,7 +142,8 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
   const queues = replaced.queues ?? openQueues(backend, accountOf);
   const quarantine = createQuarantineStore(database.prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
-  const observer = replaced.observer ?? buildObserver(opened, wire, probes);
+  const own = composeOwnListeners(config, now);
+  const observer = replaced.observer ?? buildObserver(opened, wire, { probes, ...own });
   const targetFor = createTargets(secrets.target, config.platform.domain);
   const authorityKeys = createAuthorityKeyStore(database.prisma);
   const authorities = replaced.authorities ?? authoritiesOf(opened, authorityKeys, lookups);
@@ -142,13 +151,13 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
   const external = composeExternal(config, observer.lookupAddresses);
   const certificates = certificatesOf(opened, authorities);
   const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now });
+  const around = { config, database, observer, probes, now, ...own };
   return {
     ...opened,
     random: () => Math.random(),
     pause: (ms) => wait(ms),
-    handshakes: buildHandshakes({ config, database, observer, probes, now }),
-    examineReach: reachExaminer({ certificates, config, external, observer, probes, now }),
-    send: webhookSender({ config, ownAddresses }),
+    handshakes: buildHandshakes(around),
+    examineReach: reachExaminer({ ...around, certificates, external }),
     edgePool,
     probes,
     lookups,
@@ -166,8 +175,7 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     certificates,
     quarantine,
     targetFor,
-    ownAddresses,
-    checkUpstream: upstreamChecker({ config, ownAddresses }),
+    ...composeOutgoing({ config, ownAddresses, ...own }),
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     bringNow: createBringNow({ queues, quarantine, now }),
@@ -240,7 +248,11 @@ const PROXY_MS = 5_000;
 const REDIRECTED_NAMES_MAX = 2;
 
 /** An external edge answers challenges itself, and no proxy passes tls-alpn-01 on. */
-function buildObserver({ config, metrics }: Opened, wire: Wire, probes: Probes): Observer {
+function buildObserver(
+  { config, metrics }: Opened,
+  wire: Wire,
+  { probes, ownListeners }: { readonly probes: Probes; readonly ownListeners: OwnListeners },
+): Observer {
   const observer = createObserver({
     wire,
     config: config.dns,
@@ -250,35 +262,46 @@ function buildObserver({ config, metrics }: Opened, wire: Wire, probes: Probes):
   if (config.certificates.source === 'external' || config.acme.challenge !== 'http-01') {
     return observer;
   }
-  const rules = reachRules(config, observer.lookupAddresses, probes);
+  const { lookupAddresses } = observer;
+  const rules = reachRules({ config, lookupAddresses, probes, ownListeners });
   return observingProxies(observer, (hostname, addresses) => {
     const known = new Map([[hostname, Promise.resolve(addresses)]]);
-    const lookupAddresses = (name: string): Promise<readonly string[]> => {
+    const lookupOnce = (name: string): Promise<readonly string[]> => {
       const found = known.get(name);
       if (found !== undefined) return found;
       if (known.size > REDIRECTED_NAMES_MAX) return Promise.resolve([]);
-      const query = observer.lookupAddresses(name);
+      const query = lookupAddresses(name);
       known.set(name, query);
       return query;
     };
     const signal = AbortSignal.timeout(PROXY_MS);
-    return reachAddresses({ ...rules, lookupAddresses, signal }, hostname, addresses, ['http']);
+    const asking = { ...rules, lookupAddresses: lookupOnce, signal };
+    return reachAddresses(asking, hostname, addresses, ['http']);
   });
 }
 
-type Around = { readonly config: Config; readonly ownAddresses: OwnAddresses };
+type Around = Pick<Service, 'config' | 'ownAddresses' | 'ownListeners'>;
+
+function composeOutgoing({ config, ...own }: Around & Pick<Service, 'ownPorts'>) {
+  const around = { config, ...own };
+  return { ...own, send: webhookSender(around), checkUpstream: upstreamChecker(around) };
+}
 
 type CheckUpstream = (upstream: string) => Promise<UpstreamCheck>;
 
-/** Accepts every address behind an external edge, which can reach addresses that ours does not. */
-function upstreamChecker({
-  config: { certificates, dns, upstreams },
-  ownAddresses,
-}: Around): CheckUpstream {
-  if (certificates.source === 'external') return async () => ({ kind: 'accepted', warnings: [] });
-  const isNamed = trustedProxies(upstreams.networks);
+/** Behind an external edge, which can reach addresses that ours does not, refuses own ports only. */
+function upstreamChecker({ config, ownAddresses, ownListeners }: Around): CheckUpstream {
+  const { certificates, dns, upstreams } = config;
   const lookup = createLookup(dns.servers);
-  return (upstream) => checkUpstream({ lookup, isNamed, ownAddresses }, upstream);
+  if (certificates.source === 'own') {
+    const isNamed = trustedProxies(upstreams.networks);
+    return (upstream) => checkUpstream({ lookup, isNamed, ownAddresses, ownListeners }, upstream);
+  }
+  const anywhere = { isNamed: () => true, ownAddresses: async () => [] };
+  return async (upstream) => {
+    const checked = await checkUpstream({ lookup, ownListeners, ...anywhere }, upstream);
+    return checked.kind === 'refused' ? checked : { kind: 'accepted', warnings: [] };
+  };
 }
 
 // The stores that need only the database.
@@ -306,13 +329,17 @@ function createStores({ config, database }: Pick<Opened, 'config' | 'database'>)
 export type Stores = Readonly<ReturnType<typeof createStores>>;
 
 /** Never connects to this installation or to private addresses, except in test labs. */
-export function webhookSender({ config, ownAddresses }: Around): Send {
+export function webhookSender({ config, ownAddresses, ownListeners }: Around): Send {
   const { dns, webhooks } = config;
-  const common = { allowPrivate: webhooks.allowPrivate, lookup: createLookup(dns.servers) };
-  if (webhooks.allowPrivate) return createSender({ ...common, isAllowed: () => true });
+  const { allowPrivate } = webhooks;
+  const lookup = createLookup(dns.servers);
   return async (outgoing) => {
-    const own = await ownAddresses();
-    const isAllowed = (address: string) => isPublic(address) && !isOwn(address, own);
-    return createSender({ ...common, isAllowed })(outgoing);
+    const [addresses, listeners] = await Promise.all([
+      allowPrivate ? [] : ownAddresses(),
+      ownListeners(),
+    ]);
+    const classify = createClassify({ addresses, listeners, isNamed: () => allowPrivate });
+    const isAllowed = (address: string, port: number) => classify(address, port) === 'allowed';
+    return createSender({ allowPrivate, lookup, isAllowed })(outgoing);
   };
 }

@@ -2,8 +2,10 @@
 import type { LookupAddress } from 'node:dns';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
+import { portOf } from '../core/certificates/reach.ts';
 import type { WebhookResponse } from '../core/operations/webhook-plan.ts';
+import { membersOf } from '../net/client-address.ts';
 import { beforeAbort } from '../net/deadline.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 
@@ -18,7 +20,7 @@ type Outgoing = {
 
 export type SenderDeps = ReceiverRules & {
   readonly lookup: Lookup;
-  readonly isAllowed: (address: string) => boolean;
+  readonly isAllowed: (address: string, port: number) => boolean;
   /** PEM root certificates to trust instead of the default ones. */
   readonly trust?: string;
 };
@@ -46,7 +48,7 @@ export function createSender(deps: SenderDeps): Send {
     if (addresses === 'failed') return unanswered('name_not_told');
     if (addresses.length === 0) return unanswered('name_not_resolved');
     // All must be allowed, because the first that answers is used.
-    if (!addresses.every(({ address }) => deps.isAllowed(address))) {
+    if (!addresses.every(({ address }) => deps.isAllowed(address, portOf(url)))) {
       return unanswered('address_refused');
     }
     return post(deps, { url, addresses, outgoing, late });
@@ -85,7 +87,7 @@ function post(
       // Set before the request is written, so nothing is sent to an unchecked address.
       socket.once('connect', () => {
         reached = isSecure ? 'host' : 'receiver';
-        if (isVetted(socket, addresses, deps)) return;
+        if (isVetted(socket, { url, addresses }, deps)) return;
         reached = 'refused';
         request.destroy();
       });
@@ -141,13 +143,9 @@ function always(addresses: readonly LookupAddress[]): LookupFunction {
 /** `lookup` is not called for literal addresses; this always is. */
 function isVetted(
   { remoteAddress }: Socket,
-  addresses: readonly LookupAddress[],
+  { url, addresses }: Pick<Attempt, 'url' | 'addresses'>,
   { isAllowed }: SenderDeps,
 ): boolean {
-  if (remoteAddress === undefined || !isAllowed(remoteAddress)) return false;
-  const vetted = new BlockList();
-  for (const { address, family } of addresses) {
-    vetted.addAddress(address, family === 6 ? 'ipv6' : 'ipv4');
-  }
-  return vetted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+  if (remoteAddress === undefined || !isAllowed(remoteAddress, portOf(url))) return false;
+  return membersOf(addresses.map(({ address }) => address))(remoteAddress);
 }

@@ -56,6 +56,7 @@ beforeAll(async () => {
     log,
     now: () => new Date(),
     ownAddresses: async () => [],
+    ownListeners: async () => [],
     secrets: { tickets: new Uint8Array(32) },
     signingKey,
   });

@@ -15,8 +15,12 @@ let edge: EdgeFixture;
 
 const ours = '8.8.4.4';
 const dns = { servers: [], authoritative: true, authorityPort: 53, allowPrivate: true };
+const ownAddresses = async () => [ours, '2600:1234::1'];
+const ownListeners = async () => [];
 const reachOf = (...networks: string[]) =>
-  upstreamReach({ dns, upstreams: { networks } }, async () => [ours, '2600:1234::1']);
+  upstreamReach({ config: { dns, upstreams: { networks } }, ownAddresses, ownListeners });
+/** At a port that is not Signpost's. */
+const PORT = 4_000;
 
 /** The addresses of each name by number of look-ups; an unlisted name has none. */
 function namesAt(names: Readonly<Record<string, readonly string[][]>>) {
@@ -59,11 +63,12 @@ describe('The upstream address filter', () => {
     ['an address of the platform', ours, false],
     ['an IPv6 address of the platform', '2600:1234::1', false],
   ])('allows %s (%s): %s', async (_what, address, allowed) => {
-    expect((await reachOf().decide())(address)).toBe(allowed);
+    const classify = await reachOf().decide();
+    expect(classify(address, PORT)).toBe(allowed ? 'allowed' : 'private');
   });
 
   it('includes exactly the operator’s own addresses', async () => {
-    const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').decide();
+    const classify = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').decide();
     const asked = [
       '10.20.0.5',
       '127.0.0.1',
@@ -72,7 +77,8 @@ describe('The upstream address filter', () => {
       '127.0.0.2',
       '169.254.169.254',
     ];
-    expect(asked.map(isAllowed)).toEqual([true, true, true, false, false, false]);
+    const isAllowed = asked.map((address) => classify(address, PORT) === 'allowed');
+    expect(isAllowed).toEqual([true, true, true, false, false, false]);
   });
 });
 
@@ -135,8 +141,9 @@ describe('A deploy at the platform’s own public address', () => {
     if (!read.ok) throw new Error('the settings do not fit');
     const targetFor = createTargets(new Uint8Array(32), 'edge.test');
     const now = () => new Date();
-    const own = composeOwnAddresses({ config: read.config, observer, targetFor, now });
-    await start(upstreamReach(read.config, own));
+    const { config } = read;
+    const own = composeOwnAddresses({ config, observer, targetFor, now });
+    await start(upstreamReach({ config, ownAddresses: own, ownListeners }));
     return lab;
   }
   const visit = async (upstream: string) => {
@@ -177,22 +184,26 @@ describe('The look-up of the platform’s own addresses', () => {
     const lookups: ((addresses: readonly string[]) => void)[] = [];
     let now = 0;
     const { decide } = upstreamReach(
-      { dns, upstreams: { networks: [] } },
-      () => new Promise((resolve) => lookups.push(resolve)),
+      {
+        config: { dns, upstreams: { networks: [] } },
+        ownAddresses: () => new Promise((resolve) => lookups.push(resolve)),
+        ownListeners,
+      },
       () => now,
     );
     const first = decide();
     lookups.shift()?.(['9.9.9.9']);
-    expect((await first)('9.9.9.9')).toBe(false);
-    expect((await decide())('9.9.9.9')).toBe(false);
+    expect((await first)('9.9.9.9', PORT)).toBe('private');
+    expect((await decide())('9.9.9.9', PORT)).toBe('private');
     expect(lookups).toEqual([]); // valid for a second
     now = 1_000;
-    expect((await decide())('9.9.9.9')).toBe(false);
+    expect((await decide())('9.9.9.9', PORT)).toBe('private');
     lookups.shift()?.(['9.9.9.10']);
     await new Promise((resolve) => setImmediate(resolve));
     now = 2_000;
-    const isAllowed = await decide();
-    expect([isAllowed('9.9.9.9'), isAllowed('9.9.9.10')]).toEqual([true, false]);
+    const classify = await decide();
+    const kinds = ['9.9.9.9', '9.9.9.10'].map((address) => classify(address, PORT));
+    expect(kinds).toEqual(['allowed', 'private']);
   });
 });
 

@@ -17,6 +17,7 @@ function addressesOnly(upstream: string) {
     {
       isNamed,
       ownAddresses: async () => [],
+      ownListeners: async () => [],
       lookup: async () => [{ address: '1.1.1.1', family: 4 }],
     },
     upstream,

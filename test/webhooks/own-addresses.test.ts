@@ -3,7 +3,12 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { createTargets, deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
+import {
+  composeOwnAddresses,
+  composeOwnListeners,
+  createIsListener,
+  rememberAddresses,
+} from '../../src/net/own-addresses.ts';
 import { buildService, webhookSender } from '../../src/service/service.ts';
 import { asked, closeAll, openTestLab } from '../dns/test-lab.ts';
 import { later, noon } from '../support/builders.ts';
@@ -31,7 +36,7 @@ async function world(env: Readonly<Record<string, string>> = {}) {
   const { config } = read;
   const targetFor = createTargets(kek, 'edge.test');
   const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now: () => noon });
-  const send = webhookSender({ config, ownAddresses });
+  const send = webhookSender({ config, ownAddresses, ownListeners: async () => [] });
   return { dns, send: (url: string) => send({ url, headers: {}, body: '{}', timeoutMs: 10_000 }) };
 }
 
@@ -58,6 +63,61 @@ describe('A receiver at the edge behind NAT', () => {
     const { send, dns } = await world({ PLATFORM_ADDRESSES: edge.four });
     expect(await send(`https://${edge.four}/`)).toEqual(refused);
     expect(asked(dns)).toEqual([]);
+  });
+});
+
+describe('The ports of an installation', () => {
+  async function isOwnPort(env: Readonly<Record<string, string>>, ...bound: readonly number[]) {
+    const server = {
+      DATABASE_URL: 'postgres://127.0.0.1/signpost',
+      KEY_ENCRYPTION_KEY: 'A'.repeat(43).concat('='),
+      ACME_DIRECTORY_URL: 'local',
+    };
+    const read = loadConfig({ ...server, ...env });
+    if (!read.ok) throw new Error(JSON.stringify(read.problems));
+    const { ownPorts, ownListeners } = composeOwnListeners(read.config, () => noon);
+    for (const port of bound) ownPorts.inside.add(port);
+    return createIsListener(await ownListeners(), { withEdge: true });
+  }
+
+  it.each([
+    ['the API', { PORT: '3100' }, 3_100],
+    ['METRICS_PORT', { METRICS_PORT: '9100' }, 9_100],
+    ['the edge over HTTP', {}, 8_080],
+    ['the edge over HTTPS', {}, 8_443],
+    ['visitors', { PUBLIC_HTTPS_PORT: '443' }, 443],
+    ['Caddy', { EDGE: 'caddy', EDGE_CADDY_SECRET: 'a'.repeat(32) }, 9_180],
+    ['the database', {}, 5_432],
+    ['a database with a port', { DATABASE_URL: 'postgres://localhost:6000/signpost' }, 6_000],
+    [
+      'a database with a socket',
+      { DATABASE_URL: 'postgres:///signpost?host=/run/pg&port=6001' },
+      6_001,
+    ],
+    ['Redis', { REDIS_URL: 'redis://[::1]' }, 6_379],
+  ])('include that of %s, also for a process with another role', async (_what, env, port) => {
+    const isListener = await isOwnPort({ ROLE: 'edge', ...env });
+    for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::']) {
+      expect([address, isListener(address, port)]).toEqual([address, true]);
+    }
+    expect(isListener('127.0.0.1', port + 1)).toBe(false);
+    expect(isListener('192.0.2.1', port)).toBe(false);
+  });
+
+  it('include those of the storage at its own address only', async () => {
+    const isListener = await isOwnPort({ DATABASE_URL: 'postgres://192.0.2.7/signpost' });
+    const places = [
+      ['192.0.2.7', 5_432],
+      ['192.0.2.7', 3_000],
+      ['127.0.0.1', 5_432],
+    ] as const;
+    expect(places.map(([address, port]) => isListener(address, port))).toEqual([true, false, false]);
+  });
+
+  it('include every one at PLATFORM_ADDRESSES, and those that a role bound', async () => {
+    const isListener = await isOwnPort({ PLATFORM_ADDRESSES: '192.0.2.8' }, 40_000);
+    const ports = [3_000, 8_443, 40_000, 5_432];
+    expect(ports.map((port) => isListener('192.0.2.8', port))).toEqual([true, true, true, false]);
   });
 });
 

@@ -31,7 +31,7 @@ export type ReachRules = {
   /** As a resolver returns them; empty without a usable answer. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /** Decides for every address, also of redirects. */
-  readonly isAllowed: (address: string) => boolean;
+  readonly isAllowed: (address: string, port: number) => Promise<boolean> | boolean;
   /** Ends all requests and lookups. */
   readonly signal: AbortSignal;
 };
@@ -68,7 +68,7 @@ async function reachAddress(
   const place = { address, port: asking.ports[scheme], scheme };
   const answers: ReachAnswer[] = [];
   const end = async (): Promise<End> => {
-    if (!asking.isAllowed(address)) return ended('reserved', null);
+    if (!(await asking.isAllowed(address, place.port))) return ended('reserved', null);
     if (scheme === 'https' && (await provesByHandshake(asking, address)))
       return ended('edge', null);
     return follow(asking, place, answers);
@@ -137,7 +137,8 @@ async function hopTo(
     [],
   );
   if (address === undefined) return { problem: 'unresolved' };
-  return isAllowed(address) ? { url: redirect.to, address } : { problem: 'not_public' };
+  const isPermitted = await isAllowed(address, portOf(redirect.to));
+  return isPermitted ? { url: redirect.to, address } : { problem: 'not_public' };
 }
 
 function ended(outcome: AddressReach['outcome'], lastUrl: string | null): End {
@@ -265,7 +266,7 @@ async function probeByHandshake(
   address: string,
 ): Promise<Probe> {
   const asked = { address, method: 'tls-alpn-01' } as const;
-  if (!isAllowed(address)) return { ...asked, outcome: 'reserved' };
+  if (!(await isAllowed(address, ports.https))) return { ...asked, outcome: 'reserved' };
   const token = probes.newToken(hostname);
   const answer = probes.answerTo(token, hostname) ?? '';
   const question = { address, port: ports.https, hostname, token, answer, timeoutMs: PROBE_MS };

@@ -14,8 +14,8 @@ import { printable } from '../../core/names/printable.ts';
 import { beforeAbort } from '../../net/deadline.ts';
 import { isPublic } from '../../net/destination.ts';
 import { parseJson } from '../../net/json.ts';
+import { createIsListener, type OwnListeners } from '../../net/own-addresses.ts';
 import { type AcmeTransport, createTransport } from '../acme/transport.ts';
-import type { Probes } from '../served/probe.ts';
 import { type ReachRules, reachAddresses } from './challenge-path.ts';
 
 /** Of an attached name. */
@@ -41,27 +41,28 @@ export type ExamineReach = (hostname: string, limits: OrderLimits | null) => Pro
 const TIMEOUT_MS = 10_000;
 const DIRECTORY_MS = 4_000;
 
-export type ReachParts = {
+type ReachRuleParts = {
   readonly config: Pick<Config, 'acme' | 'dns'>;
   readonly lookupAddresses: ReachRules['lookupAddresses'];
   readonly probes: ReachRules['probes'];
+  readonly ownListeners: OwnListeners;
+};
+
+export type ReachParts = ReachRuleParts & {
   /** Whether the configuration says which CAs are in use. */
   readonly isAuthorityKnown: boolean;
 };
 
 /** Throws if a CA file cannot be read. */
-export function createExamineReach({
-  config: { acme, dns },
-  lookupAddresses,
-  probes,
-  isAuthorityKnown,
-}: ReachParts): ExamineReach {
+export function createExamineReach(parts: ReachParts): ExamineReach {
+  const { config, lookupAddresses, probes, isAuthorityKnown } = parts;
+  const { acme } = config;
   const authorities = isAuthorityKnown
     ? [acme, ...(acme.fallback ? [acme.fallback] : [])].map(reachedAuthority)
     : [];
   return async (hostname, limits) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const rules = { ...reachRules({ acme, dns }, lookupAddresses, probes), signal };
+    const rules = { ...reachRules(parts), signal };
     const found = beforeAbort(
       signal,
       lookupAddresses(hostname).catch(() => []),
@@ -77,17 +78,22 @@ export function createExamineReach({
   };
 }
 
-export function reachRules(
-  { acme, dns }: Pick<Config, 'acme' | 'dns'>,
-  lookupAddresses: ReachRules['lookupAddresses'],
-  probes: Probes | null,
-): Omit<ReachRules, 'signal'> {
+/** Probes go to our own edge, but to no other port of ours. */
+export function reachRules({
+  config: { acme, dns },
+  lookupAddresses,
+  probes,
+  ownListeners,
+}: ReachRuleParts): Omit<ReachRules, 'signal'> {
   return {
     probes,
     challenge: acme.challenge,
     ports: { http: acme.httpPort, https: acme.tlsPort },
     lookupAddresses,
-    isAllowed: (address) => dns.allowPrivate || isPublic(address),
+    async isAllowed(address, port) {
+      if (!dns.allowPrivate && !isPublic(address)) return false;
+      return !createIsListener(await ownListeners(), { withEdge: false })(address, port);
+    },
   };
 }
 

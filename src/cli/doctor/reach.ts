@@ -15,7 +15,8 @@ export function reachFromHere(
   hostname: string,
 ): Promise<ReachReport> {
   const isAuthorityKnown = config.acme.directoryUrl !== undefined;
-  const parts = { config, lookupAddresses, probes: null, isAuthorityKnown };
+  const ownListeners = async () => []; // a person's machine
+  const parts = { config, lookupAddresses, ownListeners, probes: null, isAuthorityKnown };
   return createExamineReach(parts)(hostname, null);
 }
 

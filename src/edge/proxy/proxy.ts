@@ -80,12 +80,12 @@ export function createProxy(
   return {
     async pass(exchange) {
       const { upstreamCaId } = exchange.route;
-      const [isAllowed, trust] = await Promise.all([reach.decide(), findTrust(upstreamCaId)]);
+      const [classify, trust] = await Promise.all([reach.decide(), findTrust(upstreamCaId)]);
       // the client disconnected or was cut off during the route lookup
       if (hasLeft(exchange)) return;
       if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
       try {
-        attempt(exchange, { isAllowed, trust }, isRepeatable(exchange.request));
+        attempt(exchange, { classify, trust }, isRepeatable(exchange.request));
       } catch (error) {
         if (error instanceof PathRefused) return giveUp(exchange, pages.badRequest);
         if (!(error instanceof UpstreamRefused)) throw error;

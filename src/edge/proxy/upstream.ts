@@ -13,17 +13,19 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.ts';
+import { portOf } from '../../core/certificates/reach.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
-import { trustedProxies as membersOf } from '../../net/client-address.ts';
+import { trustedProxies } from '../../net/client-address.ts';
 import {
   addressesOf,
+  type ClassifyDestination,
+  createClassify,
   createLookup,
+  type DestinationKind,
   hostOf,
-  isOwn,
-  isPublic,
   type Lookup,
 } from '../../net/destination.ts';
-import type { OwnAddresses } from '../../net/own-addresses.ts';
+import type { OwnAddresses, OwnListeners } from '../../net/own-addresses.ts';
 import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 
@@ -39,7 +41,7 @@ export type Passed = {
 
 /** Which addresses are allowed, and which CAs verify the certificate. */
 export type Terms = {
-  readonly isAllowed: IsAllowed;
+  readonly classify: ClassifyDestination;
   /** Null: the CAs that Node.js trusts. */
   readonly trust: Trust | null;
 };
@@ -61,9 +63,9 @@ export function createUpstreams({ lookup }: UpstreamReach, signingKey: SigningKe
   const https = boundIdle(keepApart(new HttpsAgent(kept)));
   const parse = createParser();
   return {
-    open({ request, client, target, upstream, route }, { isAllowed, trust }) {
+    open({ request, client, target, upstream, route }, { classify, trust }) {
       const { url, host } = parse(upstream);
-      refuseLiteral(url, isAllowed);
+      refuseLiteral(url, classify);
       const path = upstreamPath(url.pathname, target.path);
       if (path === null) throw new PathRefused('the path leads out of the upstream’s path');
       const { method = 'GET' } = request;
@@ -81,7 +83,7 @@ export function createUpstreams({ lookup }: UpstreamReach, signingKey: SigningKe
         port: url.port,
         path,
         headers,
-        lookup: guardedLookup(url, lookup, isAllowed),
+        lookup: guardedLookup(url, lookup, classify),
         // Otherwise, Node.js would send the customer's domain, taken from Host.
         servername: isIP(host) === 0 ? host : '',
       };
@@ -153,12 +155,10 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
   return agent;
 }
 
-type IsAllowed = (address: string) => boolean;
-
 /** How names of deploys are resolved, and which addresses are allowed. */
 export type UpstreamReach = {
   readonly lookup: Lookup;
-  readonly decide: () => Promise<IsAllowed>;
+  readonly decide: () => Promise<ClassifyDestination>;
 };
 
 /** The deploy has an address that is not allowed. `message` tells the operator what to do. */
@@ -171,34 +171,39 @@ export class PathRefused extends Error {
   override readonly name = 'PathRefused';
 }
 
+/** What the rules of addresses need. */
+type AroundUpstreams = {
+  readonly config: Pick<Config, 'dns' | 'upstreams'>;
+  readonly ownAddresses: OwnAddresses;
+  readonly ownListeners: OwnListeners;
+};
+
 /**
  * Allows public addresses except those of the platform and its storage, and everything in
- * `UPSTREAM_NETWORKS`. Visitors only wait for the first lookup of the platform's own addresses.
- * `now`: monotonic milliseconds.
+ * `UPSTREAM_NETWORKS` except where Signpost and its storage listen. Visitors only wait for the first
+ * lookup of the platform's own addresses. `now`: monotonic milliseconds.
  */
 export function upstreamReach(
-  { dns, upstreams }: Pick<Config, 'dns' | 'upstreams'>,
-  ownAddresses: OwnAddresses,
+  { config: { dns, upstreams }, ownAddresses, ownListeners }: AroundUpstreams,
   now: () => number = () => performance.now(),
 ): UpstreamReach {
-  const isNamed = membersOf(upstreams.networks);
+  const isNamed = trustedProxies(upstreams.networks);
   let own: readonly string[] | null = null;
-  let decided: { readonly isAllowed: IsAllowed; readonly until: number } | null = null;
+  let decided: { readonly classify: ClassifyDestination; readonly until: number } | null = null;
   return {
     lookup: createLookup(dns.servers),
     async decide() {
-      if (decided !== null && now() < decided.until) return decided.isAllowed;
+      if (decided !== null && now() < decided.until) return decided.classify;
       const resolved = ownAddresses().then((addresses) => {
         own = addresses;
         return addresses;
       });
       resolved.catch(() => {});
-      const known = own ?? (await resolved);
-      const isAllowed = onceEach(
-        (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known)),
-      );
-      decided = { isAllowed, until: now() + DECIDED_MS };
-      return isAllowed;
+      const addresses = own ?? (await resolved);
+      const listeners = await ownListeners();
+      const classify = onceEach(createClassify({ addresses, listeners, isNamed }));
+      decided = { classify, until: now() + DECIDED_MS };
+      return classify;
     },
   };
 }
@@ -206,42 +211,53 @@ export function upstreamReach(
 /** Checking asks the system for this machine's addresses; literal URLs check every request. */
 const DECIDED_MS = 1_000;
 
-function onceEach(isAllowed: IsAllowed): IsAllowed {
-  const verdicts = new Map<string, boolean>();
-  return (address) => {
-    const verdict = verdicts.get(address) ?? isAllowed(address);
-    verdicts.set(address, verdict);
-    return verdict;
+function onceEach(classify: ClassifyDestination): ClassifyDestination {
+  const kinds = new Map<string, DestinationKind>();
+  return (address, port) => {
+    const place = `${address} ${port}`;
+    const kind = kinds.get(place) ?? classify(address, port);
+    kinds.set(place, kind);
+    return kind;
   };
 }
 
 /** For a literal address in a URL, in any notation. Names are checked when resolved. */
-function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
+function refuseLiteral(url: URL, classify: ClassifyDestination): void {
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !isAllowed(host)) throw refusalOf(host);
+  const refusal = isIP(host) === 0 ? null : refusalOf(host, url, classify);
+  if (refusal !== null) throw refusal;
 }
 
 /**
  * Gives the socket the checked addresses: resolving again would allow DNS rebinding. One forbidden
  * address rejects all, because any of them could be connected to.
  */
-function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
+function guardedLookup(url: URL, lookup: Lookup, classify: ClassifyDestination): LookupFunction {
   return (hostname, { all }, give) => {
     const fail = (error: NodeJS.ErrnoException) => give(error, all === true ? [] : '');
     addressesOf(url, lookup).then((addresses) => {
       const [first] = addresses;
       if (first === undefined) return fail(new Error(`${hostname} has no address`));
-      const refused = addresses.find(({ address }) => !isAllowed(address));
-      if (refused !== undefined) return fail(refusalOf(refused.address));
+      const refusals = addresses.flatMap(({ address }) => refusalOf(address, url, classify) ?? []);
+      if (refusals[0] !== undefined) return fail(refusals[0]);
       if (all === true) return give(null, [...addresses]);
       return give(null, first.address, first.family);
     }, fail);
   };
 }
 
-function refusalOf(address: string): UpstreamRefused {
+function refusalOf(
+  address: string,
+  url: URL,
+  classify: ClassifyDestination,
+): UpstreamRefused | null {
+  const port = portOf(url);
+  const kind = classify(address, port);
+  if (kind === 'allowed') return null;
   return new UpstreamRefused(
-    `${address} is not public or belongs to the platform. To allow deploys there, add it to UPSTREAM_NETWORKS`,
+    kind === 'own_port'
+      ? `Signpost itself or its storage listens at ${address} port ${port}, which is never a deploy`
+      : `${address} is not public or belongs to the platform. To allow deploys there, add it to UPSTREAM_NETWORKS`,
   );
 }
 

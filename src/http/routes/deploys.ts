@@ -32,7 +32,7 @@ function createDeploy(service: Service): Route {
     operationId: 'createDeploy',
     summary: 'Report a deploy',
     description:
-      'An address that is not public is refused, unless the operator allows its network. If the name of `upstream` resolves to such an address, or to none, `warnings` say so. A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
+      'An address that is not public is refused, unless the operator allows its network. A port of Signpost itself or of its storage is always refused. If the name of `upstream` resolves to such an address, or to none, `warnings` say so. A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
     body: newDeploy,
     bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
     success: success(

@@ -53,7 +53,7 @@ export const everywhere: UpstreamReach = {
   lookup: async (name) => {
     throw new Error(`${name} was looked up`);
   },
-  decide: async () => () => true,
+  decide: async () => () => 'allowed',
 };
 
 /** All visitors of a test share one address. */
@@ -169,6 +169,7 @@ export async function startEdgeFixture(
     metrics: { edge: { ...uncounted, refused: (limit) => void refusals.push(limit) } },
     now: clock,
     ownAddresses: async () => [],
+    ownListeners: async () => [],
     secrets: { tickets: ticketSecret },
     signingKey,
     vault: {
