@@ -6,6 +6,7 @@
 import { lookup as lookupLocally } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import type { Config } from '../config/config.ts';
+import { type Role, roleNames } from '../core/operations/roles.ts';
 import { membersOf } from './client-address.ts';
 import { createSingleFlight } from './load-once.ts';
 
@@ -51,12 +52,16 @@ export type OwnPorts = { readonly inside: Set<number>; readonly edge: Set<number
 
 type OwnPortsConfig = Pick<Config, 'edge' | 'http' | 'metrics'>;
 
-/** As configured, also for roles that other processes have. */
-function configuredPorts({ edge, http, metrics }: OwnPortsConfig): OwnPorts {
-  const inside = [http.port, metrics.port, edge.caddy?.port];
+/** As configured here, of a process with these roles. */
+export function configuredPorts(
+  { edge, http, metrics }: OwnPortsConfig,
+  roles: readonly Role[],
+): OwnPorts {
+  const isEdge = roles.includes('edge');
+  const api = roles.includes('api') ? [http.port] : [];
   return {
-    inside: setOf(inside),
-    edge: setOf([edge.httpPort, edge.httpsPort, edge.publicHttpsPort]),
+    inside: setOf([...api, metrics.port, isEdge ? edge.caddy?.port : undefined]),
+    edge: setOf(isEdge ? [edge.httpPort, edge.httpsPort, edge.publicHttpsPort] : []),
   };
 }
 
@@ -65,12 +70,14 @@ function setOf(ports: readonly (number | undefined)[]): Set<number> {
   return new Set(ports.flatMap((port) => (port ? [port] : [])));
 }
 
-/** Of this machine, at `PLATFORM_ADDRESSES`, and of the storage. */
+/** Of this machine, at `PLATFORM_ADDRESSES`, of the storage, and of `others`: the fleet. */
 export function composeOwnListeners(
   config: OwnAddressesParts['config'] & OwnPortsConfig,
+  others: OwnListeners,
   now: () => Date,
 ): { readonly ownPorts: OwnPorts; readonly ownListeners: OwnListeners } {
-  const ownPorts = configuredPorts(config);
+  // The machine can have processes with other roles.
+  const ownPorts = configuredPorts(config, roleNames);
   const { inside, edge } = ownPorts;
   const { addresses } = config.platform;
   const stored = storagePlaces(config.storage).map(({ hostname, port }) => ({
@@ -88,6 +95,7 @@ export function composeOwnListeners(
         edgePorts: NO_PORTS,
       })),
     )),
+    ...(await others()),
   ];
   return { ownPorts, ownListeners };
 }
@@ -141,8 +149,8 @@ function storagePlaces(storage: Config['storage']) {
   });
 }
 
-/** Like database clients, includes the hosts file. */
-async function asThisMachine(hostname: string): Promise<readonly string[]> {
+/** Like database clients, includes the hosts file. Empty without an answer. */
+export async function asThisMachine(hostname: string): Promise<readonly string[]> {
   const found = await lookupLocally(hostname, { all: true }).catch(() => []);
   return found.map(({ address }) => address);
 }

@@ -1,7 +1,16 @@
 import { type Config, rolesOf } from '../config/config.ts';
 import { BEAT_MS, countFleet, GONE_MS, seeFleet } from '../core/operations/fleet.ts';
+import { roleNames } from '../core/operations/roles.ts';
 import { SECOND, scaledMs } from '../core/time.ts';
 import { createFleetStore } from '../db/fleet.ts';
+import { beforeDeadline } from '../net/deadline.ts';
+import { createSingleFlight } from '../net/load-once.ts';
+import {
+  asThisMachine,
+  configuredPorts,
+  type Listeners,
+  type OwnListeners,
+} from '../net/own-addresses.ts';
 import type { Opened } from './opened.ts';
 
 type FleetParts = Pick<Opened, 'config' | 'database'>;
@@ -22,5 +31,40 @@ export function fleetTimes({ timeScale }: Pick<Config, 'timeScale'>) {
   return {
     beatMs: scaledMs(BEAT_MS, timeScale, SECOND),
     goneMs: scaledMs(GONE_MS, timeScale, SECOND * (GONE_MS / BEAT_MS)),
+  };
+}
+
+/** A process that starts elsewhere is known after so long. */
+const LISTENERS_FRESH_MS = 30 * SECOND;
+const FIRST_LISTENERS_MS = 2 * SECOND;
+
+/**
+ * Of every process that reported within the last hour: at its host name as resolved here, with the
+ * ports of this process's configuration. Only the first call waits; later ones get the last result
+ * while the list is read again, or while the database is away.
+ */
+export function fleetListeners(service: FleetParts & Pick<Opened, 'now'>): OwnListeners {
+  const store = fleetStore(service);
+  const share = createSingleFlight<void>();
+  let known: readonly Listeners[] | null = null;
+  let staleAt = 0;
+
+  async function refresh(): Promise<void> {
+    staleAt = service.now().getTime() + LISTENERS_FRESH_MS;
+    const { processes } = await store.load();
+    const resolved = processes.map(async ({ host, role }) => {
+      const ports = configuredPorts(service.config, role === 'all' ? roleNames : [role]);
+      const addresses = await asThisMachine(host);
+      return { addresses, ports: ports.inside, edgePorts: ports.edge };
+    });
+    known = await Promise.all(resolved);
+  }
+
+  return async () => {
+    if (service.now().getTime() >= staleAt) {
+      const refreshed = share('fleet', refresh).catch(() => {});
+      if (known === null) await beforeDeadline(FIRST_LISTENERS_MS, refreshed, undefined);
+    }
+    return known ?? [];
   };
 }

@@ -58,6 +58,7 @@ import type { OrderCounters } from '../ops/metrics/work.ts';
 import { type BringNow, createBringNow, openQueues, type SeenQueues } from '../queue/queues.ts';
 import { createSender, type Send } from '../webhooks/send.ts';
 import { budgetsOf, buildHealth, caaAuthoritiesOf } from './authorities.ts';
+import { fleetListeners } from './fleet.ts';
 import {
   buildHandshakes,
   type ExamineReachOf,
@@ -142,7 +143,7 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
   const queues = replaced.queues ?? openQueues(backend, accountOf);
   const quarantine = createQuarantineStore(database.prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
-  const own = composeOwnListeners(config, now);
+  const own = composeOwnListeners(config, fleetListeners(opened), now);
   const observer = replaced.observer ?? buildObserver(opened, wire, { probes, ...own });
   const targetFor = createTargets(secrets.target, config.platform.domain);
   const authorityKeys = createAuthorityKeyStore(database.prisma);

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/db/engine/client.ts';
 import { createFleetStore, type FleetStore, type NewProcess } from '../../src/db/fleet.ts';
+import { fleetListeners } from '../../src/service/fleet.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
+import { defaultConfig } from '../support/plain-service.ts';
 
 let database: TestDatabase;
 let store: FleetStore;
@@ -19,6 +22,42 @@ const register = (process: NewProcess, since: Date | null = null) =>
   store.register(process, false, since);
 const report = { isQueueSeen: false, resolversFailing: false, problem: null };
 const isRefused = { isRefused: true };
+
+describe('The listeners of the fleet', () => {
+  it('are the ports of each role at the addresses of its host', async () => {
+    await register({ ...worker('localhost'), role: 'edge' });
+    await register(worker('unknown.invalid'));
+    const http = { host: '0.0.0.0', port: 3_100 };
+    const config = { ...defaultConfig, http, metrics: { port: 9_100, token: undefined } };
+    const now = () => new Date();
+    const listeners = fleetListeners({ config, database: database as Database, now });
+    const shown = (await listeners()).map(({ addresses, ports, edgePorts }) => [
+      addresses.includes('127.0.0.1'),
+      [...ports],
+      [...edgePorts],
+    ]);
+    expect(shown.sort()).toEqual([
+      [false, [9_100], []],
+      [true, [9_100], [8_080, 8_443]],
+    ]);
+  });
+
+  it('stay known while the database is away', async () => {
+    await register(worker('localhost'));
+    let now = 0;
+    let isAway = false;
+    const findMany = (query: object) =>
+      isAway ? Promise.reject(new Error('away')) : database.prisma.fleetProcess.findMany(query);
+    const prisma = Object.create(database.prisma, { fleetProcess: { value: { findMany } } });
+    const parts = { config: defaultConfig, database: { prisma } as Database };
+    const listeners = fleetListeners({ ...parts, now: () => new Date(now) });
+    const first = await listeners();
+    expect(first).toHaveLength(1);
+    [isAway, now] = [true, 60_000];
+    expect(await listeners()).toBe(first);
+    expect(await listeners()).toBe(first);
+  });
+});
 
 describe('The stored settings', () => {
   it('are those of the first process, and of each that adds one', async () => {

@@ -75,7 +75,11 @@ describe('The ports of an installation', () => {
     };
     const read = loadConfig({ ...server, ...env });
     if (!read.ok) throw new Error(JSON.stringify(read.problems));
-    const { ownPorts, ownListeners } = composeOwnListeners(read.config, () => noon);
+    const { ownPorts, ownListeners } = composeOwnListeners(
+      read.config,
+      async () => [],
+      () => noon,
+    );
     for (const port of bound) ownPorts.inside.add(port);
     return createIsListener(await ownListeners(), { withEdge: true });
   }
@@ -111,7 +115,11 @@ describe('The ports of an installation', () => {
       ['192.0.2.7', 3_000],
       ['127.0.0.1', 5_432],
     ] as const;
-    expect(places.map(([address, port]) => isListener(address, port))).toEqual([true, false, false]);
+    expect(places.map(([address, port]) => isListener(address, port))).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('include every one at PLATFORM_ADDRESSES, and those that a role bound', async () => {
