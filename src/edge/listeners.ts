@@ -12,6 +12,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
+import { isSupportedCoding } from '../net/connections.ts';
 import { createRequestQueue, type RequestQueue } from '../net/request-queue.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeLog } from './edge-service.ts';
@@ -193,8 +194,10 @@ function requestQueueOf(
     PIPELINED_MAX,
     ({ request, response }, connection) => {
       response.once('close', () => requests.ended(connection));
-      if (request.rawHeaders.length / 2 > fieldsMax) sendPage(response, pages.tooManyFields());
-      else handle(request, response);
+      const { headers, rawHeaders } = request;
+      if (rawHeaders.length / 2 > fieldsMax) sendPage(response, pages.tooManyFields());
+      else if (isSupportedCoding(headers['transfer-encoding'])) handle(request, response);
+      else sendPage(response, pages.unsupportedCoding());
     },
     penalize,
   );

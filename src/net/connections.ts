@@ -95,3 +95,8 @@ export function shareDescriptors(limit: number): DescriptorShares {
     api: Math.floor(left * 0.1),
   };
 }
+
+/** RFC 9112, 6.1: node:http only decodes chunked. `coding`: the Transfer-Encoding field. */
+export function isSupportedCoding(coding: string | undefined): boolean {
+  return coding === undefined || coding.trim().toLowerCase() === 'chunked';
+}

@@ -74,6 +74,12 @@ export const pages = {
     text: 'The request target or the Host header is malformed. Check the URL.',
     close: true,
   }),
+  unsupportedCoding: (): ErrorPage => ({
+    status: 400,
+    title: 'Bad request',
+    text: 'The only supported transfer coding is chunked.',
+    close: true,
+  }),
   tooManyFields: (): ErrorPage => ({
     status: 431,
     title: 'Too many header fields',

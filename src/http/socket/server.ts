@@ -6,6 +6,7 @@ import {
   type ConnectionLimits,
   countConnections,
   defaultConnectionLimits,
+  isSupportedCoding,
   listenFault,
 } from '../../net/connections.ts';
 import type { Api } from '../pipeline/api.ts';
@@ -135,8 +136,7 @@ function transportRefusal(req: IncomingMessage): Refusal | null {
   if (host === undefined ? req.httpVersion === '1.1' : !HOST.test(host)) {
     return refuse('bad_request', 'The Host header is missing or invalid.');
   }
-  // RFC 9112, 6.1: node:http only decodes chunked.
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+  if (!isSupportedCoding(coding)) {
     return refuse('bad_request', 'The only supported transfer coding is chunked.');
   }
   return null;

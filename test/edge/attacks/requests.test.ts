@@ -162,6 +162,21 @@ describe.each(fronts)('With %s in front', (front) => {
     expect(answers.every((status) => status >= 400)).toBe(true);
   });
 
+  it
+    .skipIf(front === 'caddy')
+    .each(['gzip, chunked', 'deflate, gzip, chunked', 'identity, chunked'])(
+    'refuses Transfer-Encoding: %s at both ports',
+    async (coding) => {
+      const post = head('POST /a HTTP/1.1', host, `Transfer-Encoding: ${coding}`);
+      const bytes = `${post}${chunk('x')}${END}`;
+      const status = front === 'caddy' ? 501 : 400;
+      expect(await say(bytes)).toEqual({ answers: [status], paths: [] });
+      const visitor = await openPlain(edge);
+      visitor.write(bytes);
+      expect(statuses(await visitor.closed)).toEqual([status]);
+    },
+  );
+
   const fields = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}: y`);
 
   it.each(['GET', 'POST'])(
