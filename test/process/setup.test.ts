@@ -123,6 +123,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
+it('The lockfile has the integrity of every package from a registry', async () => {
+  const lock = JSON.parse(await readFile(join(checkout, 'package-lock.json'), 'utf8'));
+  const packages = Object.entries<{ integrity?: string; link?: true }>(lock.packages);
+  const registered = packages.filter(
+    ([path, { link }]) => path.includes('node_modules/') && link !== true,
+  );
+  expect(registered.length).toBeGreaterThan(100);
+  const without = registered.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'));
+  expect(without.map(([path]) => path)).toEqual([]);
+});
+
 describe('The setup of a fresh clone', () => {
   it('does everything once, however many start it at the same time', async () => {
     const both = await Promise.all([setUp(), setUp()]);
