@@ -73,7 +73,7 @@ export const variableGroups = {
     DATA_DIR: {
       schema: text,
       default: '.data',
-      help: 'folder of the embedded storage and of the key made for it',
+      help: 'folder of the embedded storage and of the key made for it; only its owner can open it (0700)',
     },
     KEY_ENCRYPTION_KEY: {
       schema: keyEncryptionKeys,

@@ -1,6 +1,7 @@
 /** A data directory when processes crash or compete; each process runs from dist/. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -35,6 +36,13 @@ beforeEach(async () => {
 afterEach(async () => {
   child?.kill('SIGKILL');
   await fresh.close();
+});
+
+test('only the owner can open the folder of the database, also one that existed', async () => {
+  await chmod(dataDir, 0o755);
+  const database = await openDatabase({ kind: 'embedded', dataDir }, log);
+  await database.close();
+  expect(((await stat(dataDir)).mode & 0o777).toString(8)).toBe('700');
 });
 
 function startWriter() {

@@ -57,7 +57,7 @@ async function loadKeyEncryptionKeys({
   // src/config/config.ts requires the variable on any other storage.
   if (storage.kind !== 'embedded') throw new Error('KEY_ENCRYPTION_KEY is missing');
   if (storage.dataDir.startsWith('memory://')) return [randomBytes(32)];
-  await mkdir(storage.dataDir, { recursive: true });
+  await mkdir(storage.dataDir, { recursive: true, mode: 0o700 });
   const path = join(storage.dataDir, FILE);
   // `wx`: never overwrites, since that would make every stored key unreadable.
   await writeFile(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 }).catch(

@@ -1,7 +1,7 @@
 /** Connects the `pg` driver to the embedded PostgreSQL with a stream instead of a socket. */
 
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -19,7 +19,7 @@ export type EmbeddedPostgres = {
 const hostFile = new URL('dist/src/db/engine/embedded/host.js', projectRoot);
 
 /**
- * Creates the directory if needed; `memory://` stores nothing. Rejects if another process has it
+ * Creates the directory if needed, and makes it private; `memory://` stores nothing. Rejects if another process has it
  * open. `onStopped`: called once if the database ends without `close`; only a restart of the
  * process opens it again.
  */
@@ -28,7 +28,8 @@ export async function openEmbedded(
   onStopped: (reason: Error) => void,
 ): Promise<EmbeddedPostgres> {
   if (dataDir === 'memory://') return start(dataDir, onStopped, async () => {});
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: PRIVATE });
+  await chmod(dataDir, PRIVATE).catch(unlessForeign);
   const unlock = await lockDirectory(dataDir);
   try {
     return await start(resolve(join(dataDir, 'postgres')), onStopped, unlock);
@@ -36,6 +37,14 @@ export async function openEmbedded(
     await unlock();
     throw error;
   }
+}
+
+/** For the owner alone: the database's files have sealed keys, mail addresses and hashes of keys. */
+const PRIVATE = 0o700;
+
+/** Of a mounted volume with another owner, who decides. */
+function unlessForeign(fault: NodeJS.ErrnoException): void {
+  if (fault.code !== 'EPERM') throw fault;
 }
 
 async function start(
