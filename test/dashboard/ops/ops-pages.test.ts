@@ -57,6 +57,45 @@ async function browserOf(...scopes: readonly string[]): Promise<Browser> {
   };
 }
 
+describe('Every page of the dashboard', () => {
+  /** Follows the links of each page; of pages that differ only in IDs and queries, the first. */
+  async function everyPage(): Promise<ReadonlyMap<string, { path: string; html: string }>> {
+    const { get } = await browserOf('admin');
+    const kinds = new Map<string, { path: string; html: string }>();
+    const waiting = ['/', '/projects', '/ops', '/ops/queues', '/keys', '/accounts'];
+    for (const path of waiting) {
+      const [bare = ''] = path.split(/[?#]/);
+      const kind = bare.replace(/[0-9a-f-]{36}/g, ':id').replace(/[^/]+\.test\b/, ':name');
+      if (kinds.has(kind) || kind.startsWith('/assets/')) continue;
+      const response = await get(path);
+      const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
+      const html = await response.text();
+      kinds.set(kind, { path, html: isPage ? html : '' });
+      if (isPage) waiting.push(...[...html.matchAll(/href="(\/[^"]*)"/g)].map(([, to = '']) => to));
+    }
+    return kinds;
+  }
+
+  it('loads scripts, styles and images from its own files only', async () => {
+    const pages = await everyPage();
+    expect(pages.size).toBeGreaterThan(12);
+    for (const { path, html } of pages.values()) {
+      const loaded = [...html.matchAll(/<(?:script|img|iframe)\b[^>]*\bsrc="([^"]*)"/g)];
+      const linked = [...html.matchAll(/<link\b[^>]*\bhref="([^"]*)"/g)];
+      const [, base = path] = /<base href="([^"]*)"/.exec(html) ?? [];
+      const page = new URL(base, dashboard.url);
+      const foreign = [...loaded, ...linked]
+        .map(([, url = '']) => new URL(url, page))
+        .filter(({ origin, protocol }) => origin !== page.origin && protocol !== 'data:');
+      expect([path, foreign]).toEqual([path, []]);
+      const inline = [...html.matchAll(/<script\b([^>]*)>/g)]
+        .map(([, attributes = '']) => attributes)
+        .filter((attributes) => !/src=|type="application\/json"/.test(attributes));
+      expect([path, inline]).toEqual([path, []]);
+    }
+  });
+});
+
 describe('A key without ops:read', () => {
   it.each([
     '/ops',
@@ -248,6 +287,24 @@ describe('The queue pages', () => {
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'; script-src 'self';");
     expect(policy).not.toMatch(/unsafe-eval|https?:/);
+  });
+
+  it('have the headers of every page, and a policy that allows more only where the board needs it', async () => {
+    const { get } = await browserOf('ops:read');
+    const [page, board] = [await get('/ops'), await get('/ops/queues')];
+    for (const name of ['cache-control', 'referrer-policy', 'x-content-type-options']) {
+      expect([name, board.headers.get(name)]).toEqual([name, page.headers.get(name)]);
+    }
+    const rulesOf = ({ headers }: Response) =>
+      (headers.get('content-security-policy') ?? '').split('; ');
+    const onlyBoard = rulesOf(board).filter((rule) => !rulesOf(page).includes(rule));
+    expect(onlyBoard).toEqual([
+      "style-src 'self' 'unsafe-inline'",
+      "img-src 'self' data:",
+      "worker-src 'self'",
+      "base-uri 'self'",
+      "form-action 'none'",
+    ]);
   });
 
   it('have cacheable assets and no other files', async () => {
