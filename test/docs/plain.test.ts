@@ -21,7 +21,7 @@ function sentencesOf(text: string): string[] {
 }
 
 describe('Every documentation page', () => {
-  it.each([...pages, 'README.md', 'CONTRIBUTING.md'])('%s has short sentences', (path) => {
+  it.each([...pages, 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'])('%s has short sentences', (path) => {
     const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence).length > 30);
     expect(long).toEqual([]);
   });
