@@ -5,11 +5,10 @@
 import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import type { SocketAddress } from '../config/config.ts';
 import { reservedRange } from '../core/names/reserved-addresses.ts';
 import { membersOf } from './client-address.ts';
-import { createIsListener, type Listeners } from './own-addresses.ts';
+import { createIsListener, type Listeners, machineAddresses } from './own-addresses.ts';
 
 export type ReceiverRules = {
   /** For test labs: allows http, private addresses and every port. */
@@ -32,8 +31,7 @@ export function isPublic(address: string): boolean {
 
 /** One of `others` (src/net/own-addresses.ts), or a current address of this machine. */
 export function isOwn(address: string, others: readonly string[]): boolean {
-  const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
-  return membersOf([...others, ...machine.map((each) => each.address)])(address);
+  return membersOf([...others, ...machineAddresses()])(address);
 }
 
 /** `own_port`: Signpost or its storage listens there. `private`: not public, or the platform's. */

@@ -122,7 +122,7 @@ export function createIsListener(
 const LOOPBACK = '127.0.0.1';
 
 /** Current ones, with every notation that leads here (RFC 1122, 3.2.1.3; RFC 4291, 2.5). */
-function machineAddresses(): readonly string[] {
+export function machineAddresses(): readonly string[] {
   const own = Object.values(networkInterfaces()).flatMap((all = []) => all);
   return ['127.0.0.0/8', '0.0.0.0/8', '::1', '::', ...own.map(({ address }) => address)];
 }

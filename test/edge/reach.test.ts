@@ -9,9 +9,11 @@ import {
 } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type ReachRules, reachAddresses } from '../../src/certificates/reach/challenge-path.ts';
+import { reachRules } from '../../src/certificates/reach/examine-reach.ts';
 import { createProbes } from '../../src/certificates/served/probe.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
+import { defaultConfig } from '../support/plain-service.ts';
 
 const closings = closeAfterEach();
 const probes = createProbes(new Uint8Array(32).fill(7));
@@ -169,6 +171,27 @@ describe('a redirect', () => {
       redirect: { problem: 'not_public' },
     });
     expect(asked).toBe(0);
+  });
+
+  it('to a port of Signpost is not followed, also in a test lab', async () => {
+    let requests = 0;
+    const api = await site((_, response) => {
+      requests += 1;
+      response.end('the API');
+    });
+    const port = await to(`http://${hostname}:${api}/v1/keys`);
+    const { dns, acme } = defaultConfig;
+    const { isAllowed } = reachRules({
+      config: { acme, dns: { ...dns, allowPrivate: true } },
+      lookupAddresses: async () => [at],
+      probes,
+      ownListeners: async () => [
+        { addresses: ['::1'], ports: new Set([api]), edgePorts: new Set([port]) },
+      ],
+    });
+    const { first } = await ask(port, { ports: { http: port, https: api }, isAllowed });
+    expect(first).toMatchObject({ outcome: 'bad_redirect', redirect: { problem: 'not_public' } });
+    expect(requests).toBe(0);
   });
 
   it('to a name without an address, or with a long text, is reported', async () => {

@@ -25,7 +25,7 @@ import {
   hostOf,
   type Lookup,
 } from '../../net/destination.ts';
-import type { OwnAddresses, OwnListeners } from '../../net/own-addresses.ts';
+import type { Listeners, OwnAddresses, OwnListeners } from '../../net/own-addresses.ts';
 import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 
@@ -188,20 +188,22 @@ export function upstreamReach(
   now: () => number = () => performance.now(),
 ): UpstreamReach {
   const isNamed = trustedProxies(upstreams.networks);
-  let own: readonly string[] | null = null;
+  type Own = { readonly addresses: readonly string[]; readonly listeners: readonly Listeners[] };
+  let own: Own | null = null;
   let decided: { readonly classify: ClassifyDestination; readonly until: number } | null = null;
   return {
     lookup: createLookup(dns.servers),
     async decide() {
       if (decided !== null && now() < decided.until) return decided.classify;
-      const resolved = ownAddresses().then((addresses) => {
-        own = addresses;
-        return addresses;
-      });
+      const resolved = Promise.all([ownAddresses(), ownListeners()]).then(
+        ([addresses, listeners]) => {
+          own = { addresses, listeners };
+          return own;
+        },
+      );
       resolved.catch(() => {});
-      const addresses = own ?? (await resolved);
-      const listeners = await ownListeners();
-      const classify = onceEach(createClassify({ addresses, listeners, isNamed }));
+      const known = own ?? (await resolved);
+      const classify = onceEach(createClassify({ ...known, isNamed }));
       decided = { classify, until: now() + DECIDED_MS };
       return classify;
     },
