@@ -21,10 +21,13 @@ function sentencesOf(text: string): string[] {
 }
 
 describe('Every documentation page', () => {
-  it.each([...pages, 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'])('%s has short sentences', (path) => {
-    const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence).length > 30);
-    expect(long).toEqual([]);
-  });
+  it.each([...pages, 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'])(
+    '%s has short sentences',
+    (path) => {
+      const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence).length > 30);
+      expect(long).toEqual([]);
+    },
+  );
 
   // Two are references, read by section; every other page is read as a whole.
   it.each(pages.filter((path) => !/\/(findings|runbooks)\.md$/.test(path)))(
