@@ -52,12 +52,14 @@ export function fleetListeners(service: FleetParts & Pick<Opened, 'now'>): OwnLi
   async function refresh(): Promise<void> {
     staleAt = service.now().getTime() + LISTENERS_FRESH_MS;
     const { processes } = await store.load();
-    const resolved = processes.map(async ({ host, role }) => {
-      const ports = configuredPorts(service.config, role === 'all' ? roleNames : [role]);
+    const listeners: Listeners[] = [];
+    // One at a time: a look-up that hangs occupies one of the process's four shared threads.
+    for (const { host, role } of processes) {
+      const { inside, edge } = configuredPorts(service.config, role === 'all' ? roleNames : [role]);
       const addresses = await asThisMachine(host);
-      return { addresses, ports: ports.inside, edgePorts: ports.edge };
-    });
-    known = await Promise.all(resolved);
+      listeners.push({ addresses, ports: inside, edgePorts: edge });
+    }
+    known = listeners;
   }
 
   return async () => {
