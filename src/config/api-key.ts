@@ -69,7 +69,7 @@ export function digestNameOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
 
-export function digestNamed(name: string): Uint8Array<ArrayBuffer> {
+function digestNamed(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(name, 'base64url'));
 }
 

@@ -16,6 +16,7 @@ import type {
   watchedDomain,
 } from '../http/schemas/operations.ts';
 import type { project } from '../http/schemas/projects.ts';
+import type { session } from '../http/schemas/sessions.ts';
 import { nextPathIn } from '../net/next-page.ts';
 
 /** As parsed from JSON: dates are RFC 3339 texts, big integers are numbers. */
@@ -56,18 +57,17 @@ export type ApiClient = {
   readonly pass: (path: string, lastEventId: string | undefined) => Promise<RawResponse>;
 };
 
-/** Calls the API in process. `outer`: the request whose ID and address are used. `accountId`: whom to act for. */
+/** Calls the API in process. `outer`: the request whose ID and address are used. `authorization`: a header's value. `accountId`: whom to act for. */
 export function createClient(
   api: Pick<Api, 'handle'>,
   outer: Pick<RawRequest, 'headers' | 'remoteAddress'>,
-  apiKey: string,
+  authorization: string,
   accountId?: string | undefined,
 ): ApiClient {
   const { remoteAddress } = outer;
   // Only these headers are forwarded: cookies, Accept and conditions belong to the page.
   const { 'x-request-id': requestId, traceparent } = outer.headers;
   const forwarded = outer.headers['x-forwarded-for'];
-  const authorization = `Bearer ${apiKey}`;
   const common = { authorization, 'x-request-id': requestId, traceparent };
   const headers = {
     ...common,
@@ -127,6 +127,7 @@ export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
 export type Event = OnWire<z.infer<typeof event>>;
 /** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
+export type SessionView = OnWire<z.infer<typeof session>>;
 export type AccountView = OnWire<z.infer<typeof account>>;
 export type FleetView = OnWire<z.infer<typeof fleetProcesses>>;
 export type OverviewView = OnWire<z.infer<typeof operationsOverview>>;

@@ -1,9 +1,11 @@
 /** Renders pages from API responses. They work without src/dashboard/browser/ (live updates). */
 import FindMyWay from 'find-my-way';
+import { type ForgetCredential, sessionAuthorization } from '../http/keys/auth.ts';
 import { type Api, basePathOf, type RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { MAX_TARGET_LENGTH } from '../http/pipeline/router.ts';
+import { readClientAddress } from '../net/client-address.ts';
 import { renderJson } from '../net/json.ts';
 import { type BoardFile, createQueueBoard, type QueueBoard } from '../ops/queue-dashboard.ts';
 import { isOutage } from '../queue/outage.ts';
@@ -51,11 +53,14 @@ import {
   type Sessions,
 } from './session.ts';
 
-type DashboardService = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets'>;
+type DashboardService = Pick<
+  Service,
+  'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets' | 'sessions'
+>;
 
 /** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
-export function withDashboard(service: DashboardService, api: Api): Api {
-  const dashboard = createDashboard(service, api);
+export function withDashboard(service: DashboardService, api: Api, forget: ForgetCredential): Api {
+  const dashboard = createDashboard(service, api, createSessions(service, forget));
   return {
     ...api,
     async handle(raw) {
@@ -89,11 +94,11 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-function createDashboard(service: DashboardService, api: Api) {
-  const { log, now } = service;
-  const basePath = basePathOf(service.config);
+function createDashboard(service: DashboardService, api: Api, sessions: Sessions) {
+  const { config, log, now } = service;
+  const addressOf = readClientAddress(config.api.trustedProxies);
+  const basePath = basePathOf(config);
   const assets = loadAssets();
-  const sessions = createSessions(service.secrets.session, now);
   const paths = routerOf([...signInPages(sessions), ...accountPages(sessions), ...pages]);
   const link: Link = (path) => basePath + path;
   const queues = createQueues(service, api, { assets, sessions, link });
@@ -106,8 +111,9 @@ function createDashboard(service: DashboardService, api: Api) {
     try {
       const form = page.method === 'POST' ? await ownForm(raw, page, frame.session) : noForm;
       if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
-      const apiWith = clientsFor(api, raw, page);
-      return await handled(raw, page, { ...frame, ...found, headers: raw.headers, form, apiWith });
+      const { headers } = raw;
+      const client = { headers, address: addressOf(raw), apiWith: clientsFor(api, raw, page) };
+      return await handled(raw, page, { ...frame, ...found, ...client, form });
     } catch (err) {
       log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
       return shownAs(frame, problemPage('fault', frame));
@@ -118,7 +124,7 @@ function createDashboard(service: DashboardService, api: Api) {
     const { apiWith, session } = request;
     if (page.isOpen) return render(request, await page.handle(request));
     if (session === null) return redirectTo(link(signInPath(raw, basePath)));
-    const client = apiWith(session.apiKey, session.account?.id);
+    const client = apiWith(sessionAuthorization(session.token), session.account?.id);
     const made = await page.handle({ ...request, session, api: client });
     return isOver(made)
       ? redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended)
@@ -154,7 +160,8 @@ function createDashboard(service: DashboardService, api: Api) {
 /** Operators' pages are about the whole installation, whatever account was chosen. */
 function clientsFor(api: Api, raw: RawRequest, { path }: PageRoute): PageRequest['apiWith'] {
   const isOps = path === '/ops' || path.startsWith('/ops/');
-  return (apiKey, accountId) => createClient(api, raw, apiKey, isOps ? undefined : accountId);
+  return (authorization, accountId) =>
+    createClient(api, raw, authorization, isOps ? undefined : accountId);
 }
 
 function routerOf(all: readonly PageRoute[]) {
@@ -186,7 +193,7 @@ function createQueues(
   return async (raw: RawRequest, path: string, query: URLSearchParams): Promise<RawResponse> => {
     const session = await sessions.find(raw.headers['cookie']);
     if (session === null) return redirectTo(link(signInPath(raw, basePath)));
-    const client = createClient(api, raw, session.apiKey);
+    const client = createClient(api, raw, sessionAuthorization(session.token));
     const asked = { raw, path: path.slice(QUEUES.length), query, session, api: client };
     const answered = await answerQueues(service, { board, link }, asked);
     if (answered.kind === 'over') {
@@ -203,7 +210,7 @@ function wantsPage({ method, target, headers }: RawRequest): boolean {
   return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
 }
 
-/** With a link back to the requested page or the form's page. `why`: the key is no longer valid. */
+/** With a link back to the requested page or the form's page. `why`: the session has ended. */
 function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
   const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
   const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
@@ -212,7 +219,7 @@ function signInPath({ method, target, headers }: RawRequest, basePath: string, w
   return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
-/** The key expired or was revoked during the session. */
+/** The session has ended, or its key expired or was revoked. */
 function isOver(answer: PageAnswer): boolean {
   if (answer.kind === 'raw') return answer.response.status === 401;
   return answer.kind === 'page' && answer.status === 401;
@@ -278,7 +285,7 @@ const BOARD_POLICY =
 /** `refused`: a page says why. */
 type QueuesAnswer =
   | { readonly kind: 'sent'; readonly response: RawResponse }
-  /** The key expired or was revoked, so the session ends. */
+  /** The session has ended, or its key expired or was revoked. */
   | { readonly kind: 'over' }
   | { readonly kind: 'refused'; readonly page: PageContent };
 

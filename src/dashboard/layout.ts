@@ -102,10 +102,12 @@ export type PageRequest = {
   readonly query: URLSearchParams;
   readonly form: URLSearchParams;
   readonly headers: Headers;
+  /** The client's. */
+  readonly address: string;
   readonly link: Link;
   /** Time of the request; relative times on the page refer to it. */
   readonly now: Date;
-  readonly apiWith: (apiKey: string, accountId?: string) => ApiClient;
+  readonly apiWith: (authorization: string, accountId?: string) => ApiClient;
 };
 
 /** The key of `api` can be invalid by now. */

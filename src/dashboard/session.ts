@@ -1,17 +1,24 @@
-/** Sessions: an API key in an encrypted cookie, without state on the server. */
+/** Sessions: rows of the database, and an encrypted cookie with the token of one. */
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
+import { digestOf } from '../config/api-key.ts';
+import { wholeInstallation } from '../core/access.ts';
 import { type Scope, withImplied } from '../core/operations/scopes.ts';
+import { HOUR } from '../core/time.ts';
+import type { ForgetCredential } from '../http/keys/auth.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 import { isSameSecret } from '../net/constant-time.ts';
+import type { Service } from '../service/service.ts';
 
-/** The key may no longer be valid: the API checks that on each call. */
+/** It can have ended, or its key: the API checks that on each call. */
 export type DashboardSession = {
-  /** The key's token, used for every API call. It must not appear in a page. */
-  readonly apiKey: string;
+  readonly id: string;
+  /** Used for every API call. It must not appear in a page. */
+  readonly token: string;
+  readonly endsAt: Date;
   /** A random token in every form; other sites cannot read it. */
   readonly csrf: string;
   /** They decide what is offered; the API decides what is allowed. */
@@ -27,14 +34,23 @@ type KeyReach = 'installation' | 'account' | 'projects';
 
 type ChosenAccount = { readonly id: string; readonly name: string };
 
-type SessionKey = Pick<DashboardSession, 'apiKey' | 'scopes' | 'reach'>;
+/** A key that the API accepted, and the client that sent it. */
+type SignIn = Pick<DashboardSession, 'scopes' | 'reach'> & {
+  readonly keyId: string;
+  readonly address: string;
+  readonly userAgent: string;
+};
 
 export type Sessions = {
-  /** The Set-Cookie value of a new session, for a key that the API accepted. */
-  readonly begin: (key: SessionKey, account?: ChosenAccount | null) => Promise<string>;
-  /** Null: missing, expired or invalid. Never rejects. */
+  /** The Set-Cookie value of a new session. */
+  readonly begin: (signIn: SignIn) => Promise<string>;
+  /** The Set-Cookie value of the same session, which ends when it did before. */
+  readonly choose: (session: DashboardSession, account: ChosenAccount | null) => Promise<string>;
+  /** Null: missing, past its end or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
-  /** The Set-Cookie value that deletes the session. */
+  /** This process refuses it from now on, others within 5 s. */
+  readonly end: (session: DashboardSession) => Promise<void>;
+  /** The Set-Cookie value that deletes the cookie. */
   readonly ended: string;
 };
 
@@ -42,53 +58,63 @@ export type Sessions = {
 const COOKIE = '__Host-signpost';
 /** Lax: links in mails open the page instead of the sign-in. Changes require the CSRF token. */
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** A working day. */
-const LIFETIME_S = 12 * 3_600;
+/** A working day. Nothing extends it. */
+const LIFETIME_MS = 12 * HOUR;
+/** Of a browser's name for itself. */
+const USER_AGENT_LENGTH = 200;
 
-/** `secret`: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. */
-export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
+export function createSessions(
+  { now, secrets, sessions }: Pick<Service, 'now' | 'secrets' | 'sessions'>,
+  forget: ForgetCredential,
+): Sessions {
+  const secret = secrets.session;
+  async function cookieOf({ endsAt, ...session }: DashboardSession): Promise<string> {
+    const cookie = await new EncryptJWT(session)
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setExpirationTime(endsAt)
+      .encrypt(secret);
+    const leftS = Math.floor((endsAt.getTime() - now().getTime()) / 1_000);
+    return `${COOKIE}=${cookie}; ${ATTRIBUTES}; Max-Age=${leftS}`;
+  }
   return {
-    async begin({ apiKey, scopes, reach }, account = null) {
-      const issuedAt = Math.floor(now().getTime() / 1_000);
-      const token = await new EncryptJWT({
-        apiKey,
-        scopes,
-        reach,
-        account,
-        csrf: randomBytes(16).toString('base64url'),
-      })
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + LIFETIME_S)
-        .encrypt(secret);
-      return `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${LIFETIME_S}`;
+    async begin({ scopes, reach, keyId, address, userAgent }) {
+      const createdAt = now();
+      const [id, token] = [randomUUID(), randomBytes(32).toString('base64url')];
+      const endsAt = new Date(createdAt.getTime() + LIFETIME_MS);
+      const client = { address, userAgent: shownAgent(userAgent) };
+      await sessions.create({ id, digest: digestOf(token), keyId, createdAt, endsAt, ...client });
+      const csrf = randomBytes(16).toString('base64url');
+      return cookieOf({ id, token, endsAt, csrf, scopes, reach, account: null });
     },
+    choose: (session, account) => cookieOf({ ...session, account }),
     async find(cookieHeader) {
-      const token = cookieValue(cookieHeader);
-      if (token === undefined) return null;
+      const cookie = cookieValue(cookieHeader);
+      if (cookie === undefined) return null;
       try {
-        const { payload } = await jwtDecrypt(token, secret, {
+        const { payload } = await jwtDecrypt<Omit<DashboardSession, 'endsAt'>>(cookie, secret, {
           currentDate: now(),
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
         });
-        const { apiKey, csrf, scopes, reach, account } = payload;
-        if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
-        // Trusted after decryption; older cookies lack some.
-        const known = (account ?? null) as ChosenAccount | null;
-        return {
-          apiKey,
-          csrf,
-          scopes: (scopes ?? []) as readonly string[],
-          reach: (reach ?? 'installation') as KeyReach,
-          account: known,
-        };
+        const { id, token, csrf, scopes, reach, account, exp = 0 } = payload;
+        // Cookies of version 0.2 have a key instead of a token.
+        if (typeof token !== 'string') return null;
+        return { id, token, endsAt: new Date(exp * 1_000), csrf, scopes, reach, account };
       } catch {
-        return null; // expired, encrypted with another key, or invalid
+        return null; // past its end, encrypted with another key, or invalid
       }
+    },
+    async end({ id }) {
+      await sessions.end(wholeInstallation, id);
+      forget(id);
     },
     ended: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
   };
+}
+
+/** Printable ASCII. */
+function shownAgent(userAgent: string): string {
+  return userAgent.replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH);
 }
 
 /** What a page shows; `admin` implies all scopes. The API decides what is allowed. */

@@ -59,7 +59,7 @@ export type ApiKeyStore = {
 /** For decisions that depend on other keys. Must differ from every other advisory lock. */
 const LOCK = 7_367_001;
 
-const authenticated = {
+export const authenticated = {
   id: true,
   digest: true,
   scopes: true,
@@ -67,7 +67,7 @@ const authenticated = {
   projectIds: true,
   expiresAt: true,
   revokedAt: true,
-};
+} as const;
 const shown = {
   omit: { digest: true },
   include: {
@@ -129,7 +129,7 @@ function rowOf({ scopes, accountId = null, projectIds = [], ...key }: NewKey) {
   return { ...key, scopes: [...scopes], accountId, projectIds: [...projectIds] };
 }
 
-function visibleKey(access: Access): Prisma.ApiKeyWhereInput {
+export function visibleKey(access: Access): Prisma.ApiKeyWhereInput {
   return access.kind === 'installation' ? {} : { accountId: access.accountId };
 }
 
@@ -167,6 +167,11 @@ type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
 
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+}
+
+/** `isLive` as a condition. */
+export function liveKey(now: Date) {
+  return { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
 }
 
 /**
@@ -236,8 +241,7 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
       id: { not: id },
       accountId: null,
       scopes: { has: 'admin' },
-      revokedAt: null,
-      OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+      ...liveKey(now),
     },
   });
   return others === 0;

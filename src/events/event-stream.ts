@@ -34,12 +34,16 @@ export type StreamRequest = {
   readonly after: bigint | null;
   /** The number of the newest event, just read. */
   readonly newest: bigint;
+  /** Called every two seconds; false ends the stream. */
+  readonly isKeyValid: () => Promise<boolean>;
   /** Called before each heartbeat; false ends the stream. */
-  readonly isStillAuthorized: () => Promise<boolean>;
+  readonly isProjectVisible: () => Promise<boolean>;
 };
 
 /** Below the 30 s after which strict proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
+/** With the key's cache in src/http/routes/streams.ts, an ended key closes its streams within 5 s. */
+export const KEY_CHECK_MS = 2_000;
 const PAGE_SIZE = 100;
 /** Approximate characters per chunk. */
 const CHUNK_LENGTH = 16_384;
@@ -58,25 +62,46 @@ export async function* eventStream(
   try {
     let cursor = request.after ?? request.newest;
     yield opening(request.after === null ? cursor : null);
-    let beatAt = performance.now() + heartbeatMs;
+    const rechecks = createRechecks(request, heartbeatMs);
     while (!signal.aborted) {
       const newest = following.newest();
       const step = orChecked(await nextStep(deps, request, cursor, newest), checkFeed, cursor);
       if (typeof step === 'number') {
-        await following.change(newest, Math.min(step, beatAt - performance.now()), signal);
+        await following.change(newest, Math.min(step, rechecks.waitMs()), signal);
       } else {
         cursor = step.upTo;
         yield* chunked(step.texts, CHUNK_LENGTH);
       }
-      if (signal.aborted || performance.now() < beatAt) continue;
-      if (!(await isStillAuthorized(request))) return;
-      yield heartbeat;
-      beatAt = performance.now() + heartbeatMs;
+      const beat = signal.aborted ? '' : await rechecks.next();
+      if (beat === null) return;
+      if (beat !== '') yield beat;
     }
   } finally {
     following.end();
     checkFeed.end();
   }
+}
+
+function createRechecks(
+  { isKeyValid, isProjectVisible }: Pick<StreamRequest, 'isKeyValid' | 'isProjectVisible'>,
+  heartbeatMs: number,
+) {
+  let keyCheckAt = performance.now() + KEY_CHECK_MS;
+  let beatAt = performance.now() + heartbeatMs;
+  return {
+    waitMs: () => Math.min(beatAt, keyCheckAt) - performance.now(),
+    /** The heartbeat, or nothing if it is not due. Null: the stream ends. */
+    async next(): Promise<string | null> {
+      if (performance.now() >= keyCheckAt) {
+        if (!(await unlessAway(isKeyValid))) return null;
+        keyCheckAt = performance.now() + KEY_CHECK_MS;
+      }
+      if (performance.now() < beatAt) return '';
+      if (!(await unlessAway(isProjectVisible))) return null;
+      beatAt = performance.now() + heartbeatMs;
+      return heartbeat;
+    },
+  };
 }
 
 const noChecks: FollowingChecks = { next: () => null, end: () => {} };
@@ -131,9 +156,9 @@ async function readPage(
 }
 
 /** During a database outage no event can be read either, so the stream stays open. */
-async function isStillAuthorized(request: StreamRequest): Promise<boolean> {
+async function unlessAway(check: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await request.isStillAuthorized();
+    return await check();
   } catch (fault) {
     if (isUnavailable(fault)) return true;
     throw fault;

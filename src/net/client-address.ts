@@ -58,6 +58,18 @@ export function clientAddress(
   return address;
 }
 
+/** `networks`: of the trusted proxies. */
+export function readClientAddress(networks: readonly string[]) {
+  const trusted = trustedProxies(networks);
+  return ({ headers, remoteAddress }: AddressedRequest) =>
+    clientAddress(remoteAddress, headers['x-forwarded-for'], trusted);
+}
+
+type AddressedRequest = {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly remoteAddress: string | undefined;
+};
+
 /** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(entry) ?? [];

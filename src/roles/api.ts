@@ -29,14 +29,15 @@ function openApi(service: Service, { readiness, dropTraffic, closings }: Around)
   const routes = routesOf(service, {
     readiness,
     dropTraffic,
-    forgetKey: authenticate.forget,
+    forget: authenticate.forget,
     openStream: streams.open,
   });
   closings.push(async () => {
     streams.close();
     await Promise.all([usage.close(), limits.close()]);
   });
-  return withDashboard(service, createApi(service, routes, { authenticate, limits, usage }));
+  const api = createApi(service, routes, { authenticate, limits, usage });
+  return withDashboard(service, api, authenticate.forget);
 }
 
 /** The URL has no trailing slash. Rejects if the port cannot be opened. */

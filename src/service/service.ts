@@ -41,6 +41,7 @@ import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
 import { createPetStore } from '../db/pets.ts';
 import { createProjectStore } from '../db/projects.ts';
+import { createSessionStore } from '../db/sessions.ts';
 import { createObserver, type Observer } from '../dns/observe/observe.ts';
 import { createWire, type Wire } from '../dns/wire/wire.ts';
 import { trustedProxies } from '../net/client-address.ts';
@@ -321,6 +322,7 @@ function createStores({ config, database }: Pick<Opened, 'config' | 'database'>)
     events: createEventFeedStore(database),
     pets: createPetStore(database, { concurrency }),
     projects: createProjectStore(prisma),
+    sessions: createSessionStore(prisma),
     domainSettings: createDomainSettingsStore(prisma),
     waiting: createWaitingStore(prisma),
     webhooks: createWebhookStore(prisma),

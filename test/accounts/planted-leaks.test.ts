@@ -45,6 +45,7 @@ describe('The test of leaks', () => {
     'accounts.find',
     'apiKeys.list',
     'apiKeys.get',
+    'sessions.list',
     'domains.list',
     'domains.findById',
     'projects.list',
@@ -110,6 +111,7 @@ const behind: readonly (readonly [operationId: string, guards: string, query: st
   ['rotateSigningSecret', '', 'projects.rotateSigning'],
   ['updateProject', '', 'projects.update'],
   ['rotateKey', 'apiKeys.get', 'apiKeys.rotate'],
+  ['endSession', 'sessions.get apiKeys.get', 'sessions.end'],
   ['revokeKey', 'apiKeys.get', 'apiKeys.revoke'],
   ['removeDomain', 'projects.find', 'domains.remove'],
 ];

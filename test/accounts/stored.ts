@@ -18,6 +18,7 @@ export async function storedOf(
     webhooks: await prisma.webhook.findMany({ where, orderBy }),
     deliveries: await prisma.webhookDelivery.findMany({ where: { event: where }, orderBy }),
     redirects: await prisma.redirect.findMany({ where }),
+    sessions: await prisma.session.findMany({ where: { apiKey: { accountId } }, orderBy }),
     keys: await prisma.apiKey.findMany({
       where: { accountId, projectIds: { isEmpty: true } },
       omit: { lastUsedAt: true },

@@ -30,6 +30,8 @@ export type Customer = {
   /** With every scope that an account's key can have. */
   readonly key: string;
   readonly keyId: string;
+  /** One of two sessions of the key in the dashboard. */
+  readonly sessionId: string;
   /** An Idempotency-Key that the customer has sent with each of its POST requests. */
   readonly usedIdempotencyKey: string;
 };
@@ -106,8 +108,29 @@ async function aCustomer(call: Call, mark: string): Promise<Customer> {
   await made(`PUT ${path}/domain-settings`, settings);
   const key = { name: `key-${mark}`, scopes: accountScopes, accountId };
   const { id: keyId, key: token } = (await made('POST /v1/keys', key)) as Named & { key: string };
-  const ids = { accountId, projectId, otherProjectId, deployId, domainId, webhookId, keyId };
+  const sessionId = await signIn(call, token, mark);
+  const ids = {
+    accountId,
+    projectId,
+    otherProjectId,
+    deployId,
+    domainId,
+    webhookId,
+    keyId,
+    sessionId,
+  };
   return { mark, zone, hostname, key: token, ...ids, usedIdempotencyKey: `sent by ${mark}` };
+}
+
+/** Twice; the ID of the second session. */
+async function signIn(call: Call, key: string, mark: string): Promise<string> {
+  const raw = `key=${key}`;
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': mark };
+  for (const _ of Array(2)) {
+    expect((await call('POST /sign-in', { raw, headers })).status).toBe(303);
+  }
+  const { body } = await call('GET /v1/sessions?limit=1', { key });
+  return (body as readonly [Named])[0].id;
 }
 
 /** The same customer, if it had never been there; its account exists to keys of the account. */
@@ -121,6 +144,7 @@ export function absent(customer: Customer, { isOfAccount = false } = {}): Custom
     domainId: randomUUID(),
     webhookId: randomUUID(),
     keyId: 'a'.repeat(customer.keyId.length),
+    sessionId: randomUUID(),
     zone: 'nil.example',
     hostname: 'docs.nil.example',
     usedIdempotencyKey: randomUUID(),

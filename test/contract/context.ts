@@ -50,6 +50,8 @@ export type Context = {
   /** The successor of a rotated key while both work. */
   readonly successorKeyId: string;
   readonly revokedKeyId: string;
+  /** Of `petsKey`. */
+  readonly sessionId: string;
 };
 
 /** Creates all of it again, so that runs do not affect each other. */
@@ -143,10 +145,20 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     rotatedKeyId: rotated.id,
     successorKeyId: successor.id,
     revokedKeyId: revoked.id,
+    sessionId: await signIn(origin, key, pets.key),
   };
 }
 
 let contexts = 0;
+
+async function signIn(origin: string, admin: string, key: string): Promise<string> {
+  const body = new URLSearchParams({ key });
+  await fetch(`${origin}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+  const headers = { authorization: `Bearer ${admin}` };
+  const response = await fetch(`${origin}/v1/sessions?limit=1`, { headers });
+  const [newest] = (await response.json()) as readonly Made[]; // the documented response
+  return newest?.id ?? '';
+}
 
 async function findDomain(origin: string, key: string, hostname: string): Promise<string> {
   const path = `/v1/operations/domains?hostname=${hostname}`;

@@ -58,6 +58,17 @@ export const keyOperations: Readonly<Record<string, OperationAsks>> = {
       ],
     ],
   },
+  listSessions: { success: [200, () => ({})] },
+  endSession: {
+    success: [204, ({ sessionId }) => ({ params: { sessionId } })],
+    refusals: [
+      [
+        404,
+        'session_not_found',
+        () => ({ params: { sessionId: '00000000-0000-4000-8000-000000000001' } }),
+      ],
+    ],
+  },
   revokeKey: {
     success: [204, ({ keyIdToRevoke }) => ({ params: { keyId: keyIdToRevoke } })],
     refusals: [

@@ -54,13 +54,12 @@ describe('A page request', () => {
 
   it('that causes a fault shows its request id', async () => {
     const logged: Readonly<Record<string, unknown>>[] = [];
-    const { config, queues, secrets } = pages.service;
+    const { config, queues, secrets, sessions } = pages.service;
     const note = (fields: (typeof logged)[number]) => void logged.push(fields);
     const log = { error: note, info: note, debug: () => {} };
-    const broken = withDashboard(plainService({ config, queues, secrets, log }), {
-      handle: () => Promise.reject(new Error('broken')),
-      reject: pages.api.reject,
-    });
+    const api = { ...pages.api, handle: () => Promise.reject(new Error('broken')) };
+    const service = plainService({ config, queues, secrets, sessions, log });
+    const broken = withDashboard(service, api, pages.forget);
     const { status, headers } = await broken.handle({
       method: 'POST',
       target: '/sign-in',
@@ -124,7 +123,9 @@ describe('The queue pages', () => {
         path: '/api/queues',
         query: new URLSearchParams(),
         session: {
-          apiKey: 'any',
+          id: 'any',
+          token: 'any',
+          endsAt: new Date(),
           csrf: '',
           account: null,
           reach: 'installation',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { createSessions } from '../../src/dashboard/session.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
 const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
@@ -189,5 +190,61 @@ describe('Behind a base path', () => {
     } finally {
       await below.close();
     }
+  });
+});
+
+describe('A session', () => {
+  const manage = ['domains:read', 'domains:write', 'admin'] as const;
+  const count = () => pages.prisma.session.count();
+
+  it('is refused after signing out, also in a copied cookie', async () => {
+    const { headers } = await pages.signIn(key);
+    const cookie = headers['set-cookie']?.split(';')[0] ?? '';
+    await pages.show('GET /projects');
+    await pages.show('POST /sign-out', { form: {} });
+    const copied = await pages.show('GET /projects', { headers: { cookie } });
+    expect(copied.headers['location']).toBe('/?then=%2Fprojects&why=ended');
+  });
+
+  it('shows address and browser at the keys page, which ends it', async () => {
+    await pages.prisma.session.deleteMany();
+    const agent = { 'user-agent': 'Firefox on <a> laptop\u00e9' };
+    await pages.show('POST /sign-in', { form: { key }, headers: agent });
+    pages.forgetCookie();
+    await pages.signIn(await pages.keyWith(...manage));
+    const { text } = await pages.show('GET /keys');
+    expect(text).toContain('Firefox on &lt;a&gt; laptop<');
+    expect(text).toContain('127.0.0.1');
+    const [, end = ''] = /action="(\/sessions\/[^"]+\/end)"/.exec(text) ?? [];
+    await pages.show(`POST ${end}`, { form: {} });
+    expect(await count()).toBe(1);
+    expect((await pages.show('GET /keys')).text).toContain('This session');
+  });
+
+  it('keeps its end when another account is chosen', async () => {
+    await pages.signIn(key);
+    const sessions = createSessions(pages.service, pages.forget);
+    const session = await sessions.find(pages.cookie());
+    if (session === null) throw new Error('the cookie has no session');
+    const before = pages.clock.now;
+    pages.clock.now = new Date(before.getTime() + 3_600_000);
+    const cookie = await sessions.choose(session, { id: NO_PROJECT, name: 'Chosen' });
+    expect(cookie).toContain(`Max-Age=${11 * 3_600}`);
+    expect(await sessions.find(cookie.split(';')[0])).toMatchObject({
+      endsAt: session.endsAt,
+      account: { name: 'Chosen' },
+    });
+    pages.clock.now = before;
+  });
+
+  it('is deleted by a later sign-in, once it is past its end', async () => {
+    await pages.prisma.session.deleteMany();
+    await pages.signIn(key);
+    pages.forgetCookie();
+    const before = pages.clock.now;
+    pages.clock.now = new Date(before.getTime() + 13 * 3_600_000);
+    await pages.signIn(key);
+    expect(await count()).toBe(1);
+    pages.clock.now = before;
   });
 });

@@ -50,10 +50,9 @@ function read({ id, hostname, projectId }: LoadedDomain) {
   const domain = { id, hostname };
   const range = { projectId, after: 1n, newest: 1n };
   const request = { access: wholeInstallation, domain, checks: true, ...range };
-  const isStillAuthorized = async () => true;
-  return readEvents(
-    eventStream({ feed, page, checkFeed }, { ...request, isStillAuthorized }, over.signal),
-  );
+  const isValid = async () => true;
+  const checks = { isKeyValid: isValid, isProjectVisible: isValid };
+  return readEvents(eventStream({ feed, page, checkFeed }, { ...request, ...checks }, over.signal));
 }
 
 describe('The check feed of a watched domain', () => {

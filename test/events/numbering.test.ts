@@ -72,7 +72,8 @@ function openStreams(database: Database, domains: readonly LoadedDomain[]) {
     checks: false,
     after: 0n,
     newest: 0n,
-    isStillAuthorized: async () => true,
+    isKeyValid: async () => true,
+    isProjectVisible: async () => true,
   };
   return {
     readings: domains.map(({ projectId }) =>

@@ -7,7 +7,6 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runRotateKeys } from '../../src/cli/rotate-keys.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { createSessions } from '../../src/dashboard/session.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { capturedIo } from '../cli/io.ts';
 import { type Client, createClient, type Shown } from '../support/client.ts';
@@ -115,10 +114,13 @@ async function prepare(): Promise<void> {
   await goesLive('docs');
   const answer = await client.call('POST', `${projectPath()}/webhooks`, { url: receiver.url });
   webhook = answer.body as typeof webhook; // our own API's documented shape
-  const sessions = createSessions(first.service.secrets.session, () => new Date());
-  const { apiKey } = world;
-  const key = { apiKey, scopes: ['admin'], reach: 'installation' } as const;
-  cookie = (await sessions.begin(key)).split(';')[0] ?? '';
+  const body = new URLSearchParams({ key: world.apiKey });
+  const signedIn = await fetch(`${world.apiUrl}/sign-in`, {
+    method: 'POST',
+    body,
+    redirect: 'manual',
+  });
+  cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
   expect(await page('/projects')).toBe(200);
 }
 

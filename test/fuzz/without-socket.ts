@@ -41,7 +41,7 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
   const unused = {
     readiness: notAsked,
     dropTraffic: () => {},
-    forgetKey: () => {},
+    forget: () => {},
     openStream: notAsked,
   };
   const find = createRouter(routesOf(service, unused));

@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { service } = signpost;
   routes = routesOf(service, {
     dropTraffic: () => {},
-    forgetKey: () => {},
+    forget: () => {},
     readiness: notAsked,
     openStream: notAsked,
   });

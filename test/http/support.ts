@@ -7,7 +7,7 @@ import type { Storage } from '../../src/config/config.ts';
 import { wholeInstallation } from '../../src/core/access.ts';
 import type { Scope } from '../../src/core/operations/scopes.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { createAuthenticate } from '../../src/http/keys/auth.ts';
+import { createAuthenticate, type ForgetCredential } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createAccountLimiter, createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import type { ClientChecks } from '../../src/http/pipeline/admission.ts';
@@ -56,6 +56,7 @@ export type TestApi = TestDatabase & {
   readonly api: Api;
   readonly service: Service;
   readonly usage: KeyUsage;
+  readonly forget: ForgetCredential;
   /** Logged errors, oldest first. */
   readonly errors: LogLine[];
   /** Logged requests, oldest first. */
@@ -102,6 +103,7 @@ export async function startTestApi(
     api: documented(composeApi(service, routes, { authenticate, usage }), routes),
     service,
     usage,
+    forget: authenticate.forget,
     close: async () => {
       await usage.close();
       await service.close();

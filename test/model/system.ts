@@ -236,7 +236,7 @@ const notAsked = () => Promise.reject(new Error('unexpected call'));
 
 const noProcess: ApiRole = {
   dropTraffic: () => undefined,
-  forgetKey: () => undefined,
+  forget: () => undefined,
   readiness: notAsked,
   openStream: notAsked,
 };

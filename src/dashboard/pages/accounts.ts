@@ -1,4 +1,5 @@
 /** Operators choose the account whose projects and keys the other pages show. */
+import { sessionAuthorization } from '../../http/keys/auth.ts';
 import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { AccountView } from '../client.ts';
@@ -27,7 +28,7 @@ export function accountPages(sessions: Sessions): readonly PageRoute[] {
 
 /** Without the chosen account, which would hide the others. */
 function apiOfAll({ apiWith, session }: SignedInRequest) {
-  return apiWith(session.apiKey);
+  return apiWith(sessionAuthorization(session.token));
 }
 
 async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
@@ -91,12 +92,12 @@ const makeAccount: PageHandler = async (asked) => {
   return answer.ok ? { kind: 'see_other', path: '/accounts' } : listPage(asked, answer.error);
 };
 
-/** A new cookie; the session's time begins again. */
+/** A new cookie of the same session. */
 async function choose(sessions: Sessions, asked: SignedInRequest) {
   const { form: typed, session } = asked;
   const id = typed.get('account') ?? '';
   if (id === '') {
-    const cookie = await sessions.begin(session);
+    const cookie = await sessions.choose(session, null);
     return { kind: 'see_other', path: '/projects', cookie } as const;
   }
   const path = `/v1/accounts/${encodeURIComponent(id)}`;
@@ -104,6 +105,6 @@ async function choose(sessions: Sessions, asked: SignedInRequest) {
   if (!answer.ok) return listPage(asked, answer.error);
   const { name, closedAt } = answer.body;
   if (closedAt !== null) return listPage(asked, refuse('account_closed').body);
-  const cookie = await sessions.begin(session, { id: answer.body.id, name });
+  const cookie = await sessions.choose(session, { id: answer.body.id, name });
   return { kind: 'see_other', path: '/projects', cookie } as const;
 }

@@ -1,8 +1,8 @@
-/** The keys of the session's account, or of the installation. */
+/** The keys of the session's account, or of the installation, and their sessions. */
 import { accountScopes } from '../../core/operations/scopes.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { OwnKey } from '../client.ts';
+import type { OwnKey, SessionView } from '../client.ts';
 import {
   form,
   type PageAnswer,
@@ -24,6 +24,7 @@ export function keyPages(): readonly PageRoute[] {
     { method: 'GET', path: '/keys', handle: (asked) => listPage(asked, {}) },
     { method: 'POST', path: '/keys', handle: makeKey },
     { method: 'POST', path: '/keys/:keyId/revoke', handle: revokeKey },
+    { method: 'POST', path: '/sessions/:sessionId/end', handle: endSession },
   ];
 }
 
@@ -32,8 +33,12 @@ type Shown = { readonly error?: ErrorBody; readonly minted?: NewKey };
 
 async function listPage(asked: SignedInRequest, { error, minted }: Shown): Promise<PageContent> {
   const { api, link, query, session } = asked;
-  const answer = await api.call<readonly OwnKey[]>('GET', pagePath('/v1/keys', query, PAGE_SIZE));
+  const [answer, sessions] = await Promise.all([
+    api.call<readonly OwnKey[]>('GET', pagePath('/v1/keys', query, PAGE_SIZE)),
+    api.call<readonly SessionView[]>('GET', `/v1/sessions?limit=${PAGE_SIZE}`),
+  ]);
   if (!answer.ok) return refusedPage(answer.error, asked);
+  if (!sessions.ok) return refusedPage(sessions.error, asked);
   const { body: keys, next } = answer;
   return {
     kind: 'page',
@@ -44,7 +49,8 @@ async function listPage(asked: SignedInRequest, { error, minted }: Shown): Promi
 <div class="stack">${error === undefined ? null : refusal(error)}${minted === undefined ? null : newKey(minted)}
 ${keys.length === 0 ? empty('No keys', 'A key signs in here, and calls the API.') : table('Keys', columns(asked), keys)}
 ${pager(query, next, link('/keys'))}
-${offers(session, 'keys:write') ? maker(asked, error ?? null) : null}</div>`,
+${offers(session, 'keys:write') ? maker(asked, error ?? null) : null}
+${signIns(asked, sessions.body)}</div>`,
   };
 }
 
@@ -81,6 +87,33 @@ function columns({ link, now, session }: SignedInRequest): readonly Column<OwnKe
     },
     ...(offers(session, 'keys:write') ? [change] : []),
   ];
+}
+
+function signIns(asked: SignedInRequest, sessions: readonly SessionView[]): Html {
+  const { link, now, session } = asked;
+  const end: Column<SessionView> = {
+    heading: 'Change',
+    cell: ({ id, keyName }) =>
+      id === session.id
+        ? badge('ok', 'This session')
+        : form(
+            link(`/sessions/${id}/end`),
+            session,
+            html`<button class="btn sm" aria-label="End the session of ${keyName}">End</button>`,
+            null,
+            'keys:write',
+          ),
+  };
+  const columns: readonly Column<SessionView>[] = [
+    { heading: 'Key', cell: ({ keyName }) => keyName, names: true },
+    { heading: 'Signed in', cell: ({ createdAt }) => relativeTime(createdAt, now) },
+    { heading: 'Address', cell: ({ address }) => address },
+    { heading: 'Browser', cell: ({ userAgent }) => userAgent },
+    ...(offers(session, 'keys:write') ? [end] : []),
+  ];
+  return html`<div><h2>Sessions</h2>
+<p class="quiet">Who is signed in here. A session ends after 12 hours, or with its key.</p></div>
+${sessions.length === 0 ? empty('No sessions', 'None of these keys is signed in.') : table('Sessions', columns, sessions)}`;
 }
 
 function reach({ accountId, projectIds }: OwnKey): string {
@@ -129,6 +162,15 @@ const makeKey: PageHandler = async (asked) => {
 const revokeKey: PageHandler = async (asked): Promise<PageAnswer> => {
   const { api, params } = asked;
   const path = `/v1/keys/${encodeURIComponent(params['keyId'] ?? '')}`;
+  const answer = await api.call('DELETE', path);
+  return answer.ok
+    ? { kind: 'see_other', path: '/keys' }
+    : listPage(asked, { error: answer.error });
+};
+
+const endSession: PageHandler = async (asked): Promise<PageAnswer> => {
+  const { api, params } = asked;
+  const path = `/v1/sessions/${encodeURIComponent(params['sessionId'] ?? '')}`;
   const answer = await api.call('DELETE', path);
   return answer.ok
     ? { kind: 'see_other', path: '/keys' }

@@ -4,7 +4,9 @@ import type { Link, PageContent, PageRequest, PageRoute } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
 import { fieldError } from '../parts/fields.ts';
 import { mark } from '../parts/icons.ts';
-import { firstPage, type Sessions } from '../session.ts';
+import { type DashboardSession, firstPage, type Sessions } from '../session.ts';
+
+type OpenRequest = PageRequest & { readonly session: DashboardSession | null };
 
 export function signInPages(sessions: Sessions): readonly PageRoute[] {
   return [
@@ -28,26 +30,36 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
       method: 'POST',
       path: '/sign-out',
       isOpen: true,
-      handle: async () => ({ kind: 'see_other', path: '/', cookie: sessions.ended }),
+      handle: ({ session }) => signOut(sessions, session),
     },
   ];
 }
 
 /** Starts a session for a valid key; otherwise shows the error on the page. */
-async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest) {
+async function signIn(
+  sessions: Sessions,
+  { address, apiWith, form, headers, link, session }: OpenRequest,
+) {
   const key = (form.get('key') ?? '').trim();
   const then = form.get('then');
   if (key === '') return signInPage(link, then, 'Enter an API key.');
-  const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
+  const answer = await apiWith(`Bearer ${key}`).call<OwnKey>('GET', '/v1/keys/self');
   if (!answer.ok) return signInPage(link, then, answer.error.message);
   // The scopes are stored in the cookie, so that pages know what to offer without a request.
-  const { scopes, accountId, projectIds } = answer.body;
+  const { id: keyId, scopes, accountId, projectIds } = answer.body;
   const reach = accountId === null ? 'installation' : projectIds === null ? 'account' : 'projects';
-  const cookie = await begin({ apiKey: key, scopes, reach });
+  const userAgent = headers['user-agent'] ?? '';
+  if (session !== null) await sessions.end(session);
+  const cookie = await sessions.begin({ keyId, scopes, reach, address, userAgent });
   // The next page checks that the browser kept the cookie; over plain HTTP it does not.
   const own = ownPath(then);
   const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;
   return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
+}
+
+async function signOut(sessions: Sessions, session: DashboardSession | null) {
+  if (session !== null) await sessions.end(session);
+  return { kind: 'see_other', path: '/', cookie: sessions.ended } as const;
 }
 
 /** A local path that is valid in a header, else null. `//` and `/\` would lead to another host. */
@@ -56,7 +68,7 @@ function ownPath(then: string | null): string | null {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ended: 'The key you signed in with has expired or was revoked.',
+  ended: 'Your session has ended, or its key has expired or was revoked.',
   cookie: 'Your browser didn’t keep the session. The dashboard requires HTTPS or localhost.',
 };
 

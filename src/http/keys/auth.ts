@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
-  digestNamed,
   digestNameOf,
+  digestOf,
   holdsKey,
   MAX_TOKEN_LENGTH,
   parseKey,
@@ -13,6 +13,7 @@ import { limitsOf } from '../../core/operations/account-limits.ts';
 import { accountScopes, type Scope, scopes, withImplied } from '../../core/operations/scopes.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import type { ApiKeyStore, StoredKey } from '../../db/api-keys.ts';
+import type { SessionStore } from '../../db/sessions.ts';
 import { createSingleFlight } from '../../net/load-once.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
@@ -23,23 +24,36 @@ type Unauthenticated =
   | { readonly kind: 'revoked' | 'expired'; readonly at: Date };
 type Authentication = { readonly kind: 'ok'; readonly key: ApiKeyIdentity } | Unauthenticated;
 
-/** Rejects only if the key store fails. */
-export type Authenticate = (authorization: string | undefined) => Promise<Authentication>;
-
-/** Caches valid keys for CACHE_MS. */
-export type Authenticator = Authenticate & {
-  /** This process refuses the key from now on; other processes within CACHE_MS. */
-  readonly forget: (keyId: string) => void;
+type AuthenticateOptions = {
+  /** Only the dashboard's own calls have the token of a session instead of a key. */
+  readonly takesSession?: boolean;
+  /** A shorter time than CACHE_MS. */
+  readonly cachedMs?: number;
 };
+
+/** Rejects only if the database fails. */
+export type Authenticate = (
+  authorization: string | undefined,
+  options?: AuthenticateOptions,
+) => Promise<Authentication>;
+
+/** This process reads the key or session again at its next use; other processes within CACHE_MS. */
+export type ForgetCredential = (id: string) => void;
+
+/** Caches valid keys and sessions for CACHE_MS. */
+export type Authenticator = Authenticate & { readonly forget: ForgetCredential };
 
 type AuthService = {
   readonly accounts: Pick<AccountStore, 'find'>;
   readonly apiKeys: Pick<ApiKeyStore, 'find'>;
+  readonly sessions: Pick<SessionStore, 'find'>;
   readonly config: { readonly api: Pick<ApiConfig, 'accountLimits'> };
   now(): Date;
 };
 
 type Known = {
+  /** Null: of the key itself. */
+  readonly sessionId: string | null;
   /** When its query started, in ms. */
   readonly since: number;
   readonly expiresAt: Date | null;
@@ -58,77 +72,110 @@ const unknown: Authentication = { kind: 'unknown' };
 
 /** RFC 6750, 2.1. Caches only valid keys, so a new key works at once. Keeps no tokens in memory. */
 export function createAuthenticate(service: AuthService): Authenticator {
-  const { apiKeys, now } = service;
+  const { now } = service;
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const share = createSingleFlight<Known | null>();
   let revocations = 0;
 
-  async function load(name: string, id: string | null): Promise<Known | null> {
-    const since = now().getTime(); // before the query, so that no cached key is older than CACHE_MS
-    const digest = digestNamed(name);
-    const key = await apiKeys.find({ id, digest });
-    // Also compared for an unknown ID: timing must not reveal which IDs exist.
-    const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
-    if (key === null || !isSame) return null;
-    const { expiresAt, revokedAt } = key;
-    const identity = await identityOf(service, key);
-    return identity && { since, expiresAt, revokedAt, answer: { kind: 'ok', key: identity } };
-  }
-
-  function lookup(name: string, id: string | null): Promise<Known | null> {
+  function lookup(name: string, query: () => Promise<Known | null>): Promise<Known | null> {
     const before = revocations;
     // A read that started before a revocation is neither shared nor cached after it.
     return share(`${before} ${name}`, async () => {
-      const found = await load(name, id);
+      const found = await query();
       if (found !== null && before === revocations) known.set(name, found);
       return found;
     });
   }
 
   /** Expiry applies at once, even to cached keys. */
-  async function recognize(token: string): Promise<Authentication> {
-    const name = digestNameOf(token);
+  async function recognize(credential: Credential, cachedMs: number): Promise<Authentication> {
+    const name = nameOf(credential);
     const at = now().getTime();
     const hit = known.get(name);
-    const found = hit !== undefined && isFresh(hit, at) ? hit : await lookupShape(token, name);
+    const isHit = hit !== undefined && isFresh(hit, at, cachedMs);
+    const found = isHit ? hit : await lookup(name, () => load(service, credential));
     return found === null ? unknown : answerAt(found, at);
   }
 
-  /** A wrong checksum costs no query. Tokens in another format can be API_KEY. */
-  async function lookupShape(token: string, name: string): Promise<Known | null> {
-    const shape = parseKey(token);
-    if (shape.kind === 'mistyped') return null;
-    return lookup(name, shape.kind === 'ours' ? shape.id : null);
-  }
-
-  async function authenticate(authorization: string | undefined): Promise<Authentication> {
+  async function authenticate(
+    authorization: string | undefined,
+    { takesSession = false, cachedMs = CACHE_MS }: AuthenticateOptions = {},
+  ): Promise<Authentication> {
     if (authorization === undefined || authorization === '') return missing;
-    const token = tokenOf(authorization);
-    return token === null ? notBearer : recognize(token);
+    const credential = credentialOf(authorization);
+    if (credential === null || (credential.isSession && !takesSession)) return notBearer;
+    return recognize(credential, cachedMs);
   }
 
-  function forget(keyId: string): void {
+  function forget(id: string): void {
     revocations += 1;
-    for (const [name, { answer }] of [...known.entries()]) {
-      if (answer.key.id === keyId) known.delete(name);
+    for (const [name, { answer, sessionId }] of [...known.entries()]) {
+      if (answer.key.id === id || sessionId === id) known.delete(name);
     }
   }
 
   return Object.assign(authenticate, { forget });
 }
 
+/** `since` is read before the query, so that nothing that is cached is older than CACHE_MS. */
+async function load(service: AuthService, { token, isSession }: Credential): Promise<Known | null> {
+  const since = service.now().getTime();
+  if (isSession) return loadSession(service, token, since);
+  // A wrong checksum costs no query. Tokens in another format can be API_KEY.
+  const shape = parseKey(token);
+  if (shape.kind === 'mistyped') return null;
+  const digest = digestOf(token);
+  const key = await service.apiKeys.find({ id: shape.kind === 'ours' ? shape.id : null, digest });
+  // Also compared for an unknown ID: timing must not reveal which IDs exist.
+  const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
+  if (key === null || !isSame) return null;
+  const { expiresAt, revokedAt } = key;
+  const identity = await identityOf(service, key);
+  const answer = identity && ({ kind: 'ok', key: identity } as const);
+  return answer && { sessionId: null, since, expiresAt, revokedAt, answer };
+}
+
+/** Ends with its key. */
+async function loadSession(
+  service: AuthService,
+  token: string,
+  since: number,
+): Promise<Known | null> {
+  const session = await service.sessions.find(digestOf(token));
+  const identity = session && (await identityOf(service, session.apiKey));
+  if (session === null || identity === null) return null;
+  const { revokedAt, expiresAt: keyEnd } = session.apiKey;
+  const expiresAt = keyEnd !== null && keyEnd < session.endsAt ? keyEnd : session.endsAt;
+  const answer = { kind: 'ok', key: identity } as const;
+  return { sessionId: session.id, since, expiresAt, revokedAt, answer };
+}
+
+type Credential = { readonly token: string; readonly isSession: boolean };
+
+/** The Authorization header of a session. The pipeline takes it only from the dashboard. */
+export function sessionAuthorization(token: string): string {
+  return `Session ${token}`;
+}
+
+/** Of the cache. */
+function nameOf({ token, isSession }: Credential): string {
+  return digestNameOf(isSession ? sessionAuthorization(token) : token);
+}
+
 /** Null for another scheme or a header longer than any key. */
-function tokenOf(authorization: string): string | null {
+function credentialOf(authorization: string): Credential | null {
   if (authorization.length > MAX_HEADER_LENGTH) return null;
-  const token = /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trimEnd();
-  return token === undefined || token.length > MAX_TOKEN_LENGTH ? null : token;
+  const [, scheme, rest] = /^(bearer|session) +(\S.*)$/i.exec(authorization) ?? [];
+  const token = rest?.trimEnd();
+  if (scheme === undefined || token === undefined || token.length > MAX_TOKEN_LENGTH) return null;
+  return { token, isSession: scheme.toLowerCase() === 'session' };
 }
 
 const MAX_HEADER_LENGTH = 2 * MAX_TOKEN_LENGTH; // longer headers are not parsed
 
 /** False if the clock was set back. */
-function isFresh({ since }: Known, at: number): boolean {
-  return at >= since && at - since < CACHE_MS;
+function isFresh({ since }: Known, at: number, cachedMs: number): boolean {
+  return at >= since && at - since < cachedMs;
 }
 
 function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authentication {

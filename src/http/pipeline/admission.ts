@@ -42,6 +42,8 @@ export type Admission = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
+type AdmittedHeaders = { readonly headers: Headers; readonly isOfPage?: true };
+
 type CountedRequests = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Runs before any other work. Never throws or waits. */
@@ -58,7 +60,7 @@ export function countAddress(
 export async function admit(
   checks: Checks,
   route: Route | null,
-  headers: Headers,
+  { headers, isOfPage }: AdmittedHeaders,
   address: readonly [RateLimiter, CountedRequest],
 ): Promise<Admission> {
   const { authenticate, limits, usage } = checks;
@@ -67,7 +69,7 @@ export async function admit(
   if (route === null || route.scope === null) return passed(null, [address]);
   // Tokens for a single operation are not keys, so only the address is counted.
   if (route.takesInstead?.(authorization)) return passed(null, [address]);
-  const who = await authenticate(authorization);
+  const who = await authenticate(authorization, { takesSession: isOfPage === true });
   if (who.kind !== 'ok') return refused(unauthorized(who), null, [address]);
   const { key } = who;
   const own = [limits.perKey, limits.perKey.take(key.id)] as const;

@@ -28,7 +28,7 @@ export type RawRequest = {
   readonly readBody: () => Promise<BodyRead>;
   readonly remoteAddress: string | undefined;
   readonly refusal?: Refusal | null;
-  /** Set by dashboard pages, which count their own request in the metrics. */
+  /** Set by dashboard pages: they count their own request in the metrics, and can send a session's token. */
   readonly isOfPage?: true;
 };
 
@@ -108,7 +108,7 @@ export function createApi(
     let response: RawResponse;
     try {
       const address = countAddress(pipeline, raw.remoteAddress, raw.headers);
-      admission = await admit(pipeline, route, raw.headers, address);
+      admission = await admit(pipeline, route, raw, address);
       response = rendered(await answer(raw, found, admission, trace));
     } catch (fault) {
       const refusal = refusalOf(fault);

@@ -69,6 +69,7 @@ export const errors = {
   not_found: [404, 'This path does not exist.'],
   pet_not_found: [404, 'There is no pet with this ID.'],
   key_not_found: [404, 'There is no key with this ID.'],
+  session_not_found: [404, 'There is no session with this ID, or it has ended.'],
   account_not_found: [404, 'There is no account with this ID.'],
   project_not_found: [404, 'There is no project with this ID.'],
   deploy_not_found: [404, 'This project has no deploy with this ID.'],

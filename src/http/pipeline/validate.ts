@@ -121,6 +121,7 @@ export const params = {
     schema: { type: 'string' },
     example: 'x7Gk2mPq9LwZ',
   },
+  sessionId: uuidOf('the session', '0198c1f5-4d2b-4b8e-9a6f-3e7d1c5b9f20'),
   section: {
     description: 'Name of a tag, in lower case',
     schema: { type: 'string' },

@@ -9,6 +9,7 @@ import { type Account, DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
 import { isUuid } from '../../core/uuid.ts';
 import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
+import type { ForgetCredential } from '../keys/auth.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
@@ -26,9 +27,8 @@ import {
 } from '../schemas/accounts.ts';
 import { type Deleting, removeWithDomains } from './delete-project.ts';
 import type { DropTraffic } from './domains.ts';
-import type { ForgetKey } from './keys.ts';
 
-type AfterAccountChange = { readonly dropTraffic: DropTraffic; readonly forgetKey: ForgetKey };
+type AfterAccountChange = { readonly dropTraffic: DropTraffic; readonly forget: ForgetCredential };
 
 /** Reads show an account itself; only the installation changes accounts. */
 export function accountRoutes(service: Service, after: AfterAccountChange): readonly Route[] {
@@ -151,7 +151,7 @@ function updateAccount(service: Service): Route {
 }
 
 /** Closes first, so that nothing is added while its projects are deleted. A repetition continues. */
-function closeAccount(service: Service, { dropTraffic, forgetKey }: AfterAccountChange): Route {
+function closeAccount(service: Service, { dropTraffic, forget }: AfterAccountChange): Route {
   return route({
     ...inCommon,
     at: `DELETE ${accountPath}`,
@@ -173,7 +173,7 @@ function closeAccount(service: Service, { dropTraffic, forgetKey }: AfterAccount
       if (closing.kind === 'has_projects') {
         return refuse('account_has_projects', hasProjects(closing.count));
       }
-      for (const keyId of closing.endedKeys) forgetKey(keyId);
+      for (const keyId of closing.endedKeys) forget(keyId);
       await deleteProjects(service, accountId, {
         access: operator,
         keepsServed: false,

@@ -2,6 +2,7 @@
 import type { ReadReadiness } from '../../ops/readiness.ts';
 import { createOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
+import type { ForgetCredential } from '../keys/auth.ts';
 import type { Route } from '../pipeline/route.ts';
 import { accountRoutes } from './accounts.ts';
 import { deleteProjectRoute } from './delete-project.ts';
@@ -14,12 +15,13 @@ import { escalationRoutes } from './escalations.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes, metricsRoute } from './health.ts';
 import { tlsAskRoute } from './internal.ts';
-import { type ForgetKey, keyRoutes } from './keys.ts';
+import { keyRoutes } from './keys.ts';
 import { localCaRoute } from './local-ca.ts';
 import { openApiRoutes } from './openapi.ts';
 import { fleetRoutes, operationsRoutes } from './operations.ts';
 import { petRoutes } from './pets.ts';
 import { projectRoutes } from './projects.ts';
+import { sessionRoutes } from './sessions.ts';
 import { signingRoutes } from './signing-secret.ts';
 import type { OpenStream } from './streams.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -28,7 +30,7 @@ import { webhookRoutes } from './webhooks.ts';
 export type ApiRole = {
   readonly readiness: ReadReadiness;
   readonly dropTraffic: DropTraffic;
-  readonly forgetKey: ForgetKey;
+  readonly forget: ForgetCredential;
   readonly openStream: OpenStream;
 };
 
@@ -49,7 +51,8 @@ export function routesOf(service: Service, role: ApiRole): readonly Route[] {
     diagnosisRoute(service),
     ...webhookRoutes(service),
     localCaRoute(service),
-    ...keyRoutes(service, role.forgetKey),
+    ...keyRoutes(service, role.forget),
+    ...sessionRoutes(service, role.forget),
     ...accountRoutes(service, role),
     ...escalationRoutes(service, overview),
     ...fleetRoutes(service, overview),

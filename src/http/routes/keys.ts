@@ -9,7 +9,7 @@ import {
   type RotationResult,
 } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
-import { allows, forbidden } from '../keys/auth.ts';
+import { allows, type ForgetCredential, forbidden } from '../keys/auth.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
@@ -27,16 +27,13 @@ import {
 } from '../schemas/keys.ts';
 import { openAccount } from './projects.ts';
 
-/** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
-export type ForgetKey = (keyId: string) => void;
-
 const MAX_LIFE_YEARS = 100; // keeps dates in a range that every calendar supports
 
 const mintedHeaders = { location: 'Path of the new key' };
 const inCommon = { tag: 'Keys', stability: 'stable' } as const;
 
 /** An account's keys manage only keys of the account, with at most their own scopes. */
-export function keyRoutes(service: Service, forget: ForgetKey): readonly Route[] {
+export function keyRoutes(service: Service, forget: ForgetCredential): readonly Route[] {
   return [
     listKeys(service),
     createKey(service),
@@ -143,7 +140,7 @@ function getKey({ apiKeys, now }: Service): Route {
 }
 
 /** Sets the old key's expiry and stores the successor in one transaction. */
-function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
+function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
   return route({
     ...inCommon,
     at: 'POST /v1/keys/:keyId/rotate',
@@ -173,7 +170,7 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
 }
 
 /** Idempotent. The last key with `admin` cannot be revoked. */
-function revokeKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
+function revokeKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
   return route({
     ...inCommon,
     at: 'DELETE /v1/keys/:keyId',
@@ -297,7 +294,7 @@ function refuseProject({ projectIds = [] }: z.infer<typeof newKey>, projectId: s
 }
 
 /** Prevents a caller from gaining scopes through another key. */
-async function refuseStronger(
+export async function refuseStronger(
   apiKeys: Pick<ApiKeyStore, 'get'>,
   access: Access,
   asking: ApiKeyIdentity | null,

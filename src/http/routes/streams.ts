@@ -11,6 +11,7 @@ import { type CheckFeed, createCheckFeed } from '../../events/check-feed.ts';
 import {
   type EventStreamDeps,
   eventStream,
+  KEY_CHECK_MS,
   type StreamRequest,
 } from '../../events/event-stream.ts';
 import { createFeed, sharePages } from '../../events/feed.ts';
@@ -22,7 +23,7 @@ import { refuseBusy } from '../limits/account-limits.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-type StreamAsked = Omit<StreamRequest, 'newest' | 'isStillAuthorized'> & {
+type StreamAsked = Omit<StreamRequest, 'newest' | 'isKeyValid' | 'isProjectVisible'> & {
   readonly key: ApiKeyIdentity;
   /** Used to check the key again. */
   readonly authorization: string | undefined;
@@ -71,7 +72,7 @@ export function createStreams(
     events,
     slots: createStreamSlots(limits),
     watching,
-    isStillAuthorized: createIsStillAuthorized(authenticate),
+    isKeyValid: createIsKeyValid(authenticate),
     log,
   };
   return {
@@ -103,8 +104,7 @@ type SharedStreamParts = EventStreamDeps & {
   readonly events: EventFeedStore;
   readonly slots: StreamSlots;
   readonly watching: Watching;
-  /** Checked at each heartbeat. */
-  readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
+  readonly isKeyValid: (authorization: string | undefined) => Promise<boolean>;
   readonly log: Service['log'];
 };
 
@@ -154,11 +154,12 @@ function opened(
   // Listens on the signal itself, because a stream that is never read does not reach its `finally`.
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
+  const isKeyValid = () => shared.isKeyValid(authorization);
   // The stream of a deleted project ends, too.
-  const isStillAuthorized = async () =>
-    (await shared.isStillAuthorized(authorization)) &&
+  const isProjectVisible = async () =>
     (await shared.events.lastNumbers(access, [projectId])).has(projectId);
-  const request = { access, projectId, domain, checks, after, newest, isStillAuthorized };
+  const position = { after, newest };
+  const request = { access, projectId, domain, checks, ...position, isKeyValid, isProjectVisible };
   const text = eventStream(shared, request, signal);
   return encoded(
     shared,
@@ -185,10 +186,11 @@ async function* encoded(
   }
 }
 
-/** Whether the key is valid and has EVENTS_SCOPE. Rejects if the key store fails. */
-function createIsStillAuthorized(authenticate: Authenticate) {
+/** Whether the key or session is valid and has EVENTS_SCOPE. Rejects if the database fails. */
+function createIsKeyValid(authenticate: Authenticate) {
+  const options = { takesSession: true, cachedMs: KEY_CHECK_MS };
   return async (authorization: string | undefined): Promise<boolean> => {
-    const who = await authenticate(authorization);
+    const who = await authenticate(authorization, options);
     return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);
   };
 }

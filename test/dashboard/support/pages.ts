@@ -4,6 +4,7 @@ import { withDashboard } from '../../../src/dashboard/dashboard.ts';
 import { hostnameRoute } from '../../../src/http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
+import { sessionRoutes } from '../../../src/http/routes/sessions.ts';
 import { publishingRoutes } from '../../http/publishing-routes.ts';
 import { startTestApi, type TestApi } from '../../http/support.ts';
 import { plainService } from '../../support/plain-service.ts';
@@ -40,6 +41,7 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
       ...domainSettingsRoutes(service),
       hostnameRoute(service),
       ...keyRoutes(service, () => {}),
+      ...sessionRoutes(service, () => {}),
     ],
     {
       storage,
@@ -55,11 +57,12 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
     config: service.config,
     secrets: service.secrets,
     queues: service.queues,
+    sessions: service.sessions,
     now: service.now,
     log: { error: service.log.error, info: noteLine, debug: noteLine },
     metrics: { request: (operation, status) => void counted.push(`${operation} ${status}`) },
   });
-  const api = withDashboard(ofPages, started.api);
+  const api = withDashboard(ofPages, started.api, started.forget);
   let cookie: string | undefined;
   let csrf = '';
 

@@ -14,6 +14,7 @@ import { openTestDatabase, type TestDatabase } from '../support.ts';
 
 /** Keys of the installation read no account. */
 const accounts = { find: () => expect.fail('unexpected read of an account') };
+const sessions = { find: () => expect.fail('unexpected read of a session') };
 const NOW = new Date('2026-11-20T12:00:00Z');
 
 describe('authenticate', () => {
@@ -38,6 +39,7 @@ describe('authenticate', () => {
       accounts,
       config: defaultConfig,
       apiKeys: { find },
+      sessions,
       now: () => state.now,
     });
     return { state, authenticate };
@@ -152,6 +154,7 @@ describe('authenticate', () => {
       accounts,
       config: defaultConfig,
       apiKeys: { find },
+      sessions,
       now: () => NOW,
     });
     const before = authenticate(`Bearer ${token}`);
@@ -187,6 +190,7 @@ describe('authenticate', () => {
       accounts,
       config: defaultConfig,
       apiKeys: { find },
+      sessions,
       now: () => NOW,
     });
     await expect(authenticate(`Bearer ${token}`)).rejects.toThrow('gone');

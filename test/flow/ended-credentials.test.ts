@@ -1,0 +1,116 @@
+/** What ends a session or a key in one API process also ends it, and its streams, in another. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Beside, startBeside } from '../support/beside.ts';
+import { createClient } from '../support/client.ts';
+import { closeAfterAll } from '../support/closings.ts';
+import { type Reading, readEvents, textOf } from '../support/sse.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
+import { startWorld, until, type World } from '../support/world.ts';
+
+const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
+
+/** Below the 15 seconds of a heartbeat; 5 are promised, and a busy machine takes longer. */
+const DEADLINE_MS = 12_000;
+
+describe.each(servers)('Two API processes on $name', ({ name, available }) => {
+  const closings = closeAfterAll();
+  let world: World;
+  let other: Beside;
+  let otherUrl: string;
+  let events: string;
+
+  beforeAll(async () => {
+    if (!available) return;
+    const fresh = await freshStorage(name);
+    closings.push(fresh.close);
+    world = await startWorld({ storage: fresh.storage, ca: 'local authority' });
+    closings.push(() => world.close());
+    otherUrl = `http://127.0.0.1:${world.edgeHttpPort}`; // no edge runs here
+    const here = await startBeside({ ...world.env, ROLE: 'api' });
+    other = await startBeside({ ...world.env, ROLE: 'api', PORT: String(world.edgeHttpPort) });
+    closings.push(here.stop, () => other.stop());
+    const client = createClient(world);
+    await client.addDomain();
+    events = client.domainPath.replace(/\/domains\/.*/, '/events');
+  });
+
+  async function api<T>(method: string, path: string, json?: object, key = world.apiKey) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const body = json === undefined ? null : JSON.stringify(json);
+    const response = await fetch(world.apiUrl + path, { method, headers, body });
+    return { status: response.status, body: (await response.json().catch(() => null)) as T };
+  }
+
+  type Made = { readonly id: string; readonly key: string };
+  const makeKey = async (scopes: readonly string[], maker?: string) =>
+    (await api<Made>('POST', '/v1/keys', { name: 'ends', scopes }, maker)).body;
+
+  async function signIn(key: string) {
+    const body = new URLSearchParams({ key });
+    const answer = await fetch(`${otherUrl}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+    const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const show = (url: string, path: string) =>
+      fetch(url + path, { headers: { cookie }, redirect: 'manual' });
+    return { cookie, show };
+  }
+
+  async function stream(path: string, headers: Record<string, string>): Promise<Reading> {
+    const response = await fetch(otherUrl + path, { headers });
+    expect(response.status).toBe(200);
+    return readEvents(textOf(response.body));
+  }
+
+  /** The stream is read to its end. */
+  async function isOver(reading: Reading): Promise<void> {
+    let isEnded = false;
+    void reading.next().then((event) => {
+      isEnded = event === null;
+    });
+    await until('the stream has ended', async () => isEnded, DEADLINE_MS);
+  }
+
+  const isSignedOut = (show: Awaited<ReturnType<typeof signIn>>['show']) =>
+    until(
+      'both refuse the cookie',
+      async () => {
+        const answers = await Promise.all(
+          [world.apiUrl, otherUrl].map((url) => show(url, '/projects')),
+        );
+        return answers.every(({ status }) => status === 303);
+      },
+      DEADLINE_MS,
+    );
+
+  it.skipIf(!available)('end the session and the streams of a revoked key', async () => {
+    const { id, key } = await makeKey(['domains:read']);
+    const { cookie, show } = await signIn(key);
+    expect((await show(world.apiUrl, '/projects')).status).toBe(200);
+    const ofKey = await stream(events, { authorization: `Bearer ${key}` });
+    const ofPage = await stream(events.replace('/v1', ''), { cookie });
+    expect((await api('DELETE', `/v1/keys/${id}`)).status).toBe(204);
+    await Promise.all([isOver(ofKey), isOver(ofPage), isSignedOut(show)]);
+  });
+
+  it.skipIf(!available)('end a session that an operator ends, and its streams', async () => {
+    const { id, key } = await makeKey(['domains:read']);
+    const { cookie, show } = await signIn(key);
+    const ofPage = await stream(events.replace('/v1', ''), { cookie });
+    type Session = { readonly id: string; readonly keyId: string };
+    const { body } = await api<readonly Session[]>('GET', '/v1/sessions');
+    const session = body.find(({ keyId }) => keyId === id);
+    expect((await api('DELETE', `/v1/sessions/${session?.id}`)).status).toBe(204);
+    await Promise.all([isOver(ofPage), isSignedOut(show)]);
+    expect((await api('GET', '/v1/keys/self', undefined, key)).status).toBe(200);
+  });
+
+  it.skipIf(!available)('refuse a copied cookie after signing out', async () => {
+    const { key } = await makeKey(['domains:read']);
+    const { cookie, show } = await signIn(key);
+    const page = await (await show(world.apiUrl, '/projects')).text();
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const body = new URLSearchParams({ csrf });
+    const asked = { method: 'POST', body, headers: { cookie }, redirect: 'manual' } as const;
+    expect((await fetch(`${world.apiUrl}/sign-out`, asked)).status).toBe(303);
+    await isSignedOut(show);
+  });
+});
