@@ -23,14 +23,18 @@ type NewKey = {
   readonly accountId?: string | null;
   /** Of the account; missing or empty: all. */
   readonly projectIds?: readonly string[] | undefined;
+  /** Missing: no key made it. */
+  readonly madeBy?: string | null;
   readonly createdAt: Date;
-  readonly expiresAt?: Date | null;
+  /** Missing: as its maker. */
+  readonly expiresAt?: Date | null | undefined;
 };
 
 /** `account_closed`: also if it is unknown. Only `created` changes anything. */
-type KeyCreation =
+export type KeyCreation =
   | { readonly kind: 'created'; readonly key: KeyDetails }
-  | { readonly kind: 'account_closed' }
+  | { readonly kind: 'account_closed' | 'maker_ended' }
+  | { readonly kind: 'outlives_maker'; readonly endsAt: Date }
   | { readonly kind: 'project_not_found'; readonly projectId: string };
 
 export type KeyDetails = Prisma.ApiKeyGetPayload<typeof shown>;
@@ -52,7 +56,10 @@ export type ApiKeyStore = {
   put(key: NewKey): Promise<void>;
   /** One transaction. Any result but `rotated` changed nothing. */
   rotate(access: Access, id: string, rotation: Rotation): Promise<RotationResult>;
-  /** Refused if no live admin key would be left. Idempotent: the first revocation time stays. */
+  /**
+   * With all keys that it made, they made, and so on. Refused if no live admin key would be left.
+   * Idempotent: the first revocation time stays.
+   */
   revoke(access: Access, id: string, now: Date): Promise<RevokeResult>;
 };
 
@@ -125,8 +132,8 @@ async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
   await tx.apiKey.create({ data: rowOf(key) });
 }
 
-function rowOf({ scopes, accountId = null, projectIds = [], ...key }: NewKey) {
-  return { ...key, scopes: [...scopes], accountId, projectIds: [...projectIds] };
+function rowOf({ scopes, accountId = null, projectIds = [], expiresAt = null, ...key }: NewKey) {
+  return { ...key, expiresAt, scopes: [...scopes], accountId, projectIds: [...projectIds] };
 }
 
 export function visibleKey(access: Access): Prisma.ApiKeyWhereInput {
@@ -142,10 +149,31 @@ async function create(tx: Tx, access: Access, key: NewKey): Promise<KeyCreation>
   if (access.kind === 'installation' || access.accountId !== accountId) asInstallation(access);
   if (accountId !== null && !(await keepOpen(tx, accountId))) return { kind: 'account_closed' };
   const where = { id: { in: [...projectIds] }, accountId: accountId ?? '', deletedAt: null };
+  const maker = await holdMaker(tx, key);
+  if (maker === null) return { kind: 'maker_ended' };
+  const { expiresAt = maker.expiresAt } = key;
+  const endsAt = maker.expiresAt;
+  if (endsAt !== null && (expiresAt === null || expiresAt > endsAt)) {
+    return { kind: 'outlives_maker', endsAt };
+  }
   const found = projectIds.length === 0 ? [] : await tx.project.findMany({ where });
   const unknown = projectIds.find((id) => found.every((project) => project.id !== id));
   if (unknown !== undefined) return { kind: 'project_not_found', projectId: unknown };
-  return { kind: 'created', key: await tx.apiKey.create({ ...shown, data: rowOf(key) }) };
+  const data = rowOf({ ...key, expiresAt });
+  return { kind: 'created', key: await tx.apiKey.create({ ...shown, data }) };
+}
+
+/** Neither revoked nor rotated until the transaction ends. Null: it has ended. */
+async function holdMaker(
+  tx: Tx,
+  { madeBy = null, createdAt }: NewKey,
+): Promise<Pick<ApiKey, 'expiresAt'> | null> {
+  if (madeBy === null) return { expiresAt: null };
+  await tx.$queryRaw`SELECT 1 FROM api_key WHERE id = ${madeBy} FOR SHARE`;
+  return tx.apiKey.findFirst({
+    where: { id: madeBy, ...liveKey(createdAt) },
+    select: { expiresAt: true },
+  });
 }
 
 type Rotation = {
@@ -157,13 +185,22 @@ type Rotation = {
 
 /** `ended`: expired or revoked. `last_admin`: no other live admin key, and the grace is 0. */
 export type RotationResult =
-  | { readonly kind: 'rotated'; readonly successor: KeyDetails }
+  | {
+      readonly kind: 'rotated';
+      readonly successor: KeyDetails;
+      /** Of the key, and its sessions. */
+      readonly endsAt: Date;
+      /** Keys that it made, which now end with the successor. */
+      readonly movedIds: readonly string[];
+    }
   | { readonly kind: 'not_found' | 'ended' | 'has_successor' | 'last_admin' }
   /** The key's predecessor is valid until `endsAt`; a successor would make three valid keys. */
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
-/** `revoked` also if it was revoked before. */
-type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
+/** `revoked` also if it was revoked before. `endedIds`: the key, and those that end with it. */
+type RevokeResult =
+  | { readonly kind: 'revoked'; readonly endedIds: readonly string[] }
+  | { readonly kind: 'not_found' | 'last_admin' };
 
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
@@ -175,7 +212,7 @@ export function liveKey(now: Date) {
 }
 
 /**
- * The successor has the same lifetime. Ends the key after the grace or at its own expiry, whichever
+ * The successor has the same lifetime, but ends with the key's maker, and gets the keys that it made. Ends the key after the grace or at its own expiry, whichever
  * is sooner. The caller holds the lock.
  */
 async function rotate(
@@ -191,14 +228,33 @@ async function rotate(
   const { successor, graceMs, now } = rotation;
   const graceEnd = new Date(now.getTime() + graceMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt < graceEnd ? key.expiresAt : graceEnd;
-  const { name, scopes, accountId, projectIds } = key;
-  const granted = { name, scopes, accountId, projectIds };
+  const { name, scopes, accountId, projectIds, madeBy } = key;
+  const granted = { name, scopes, accountId, projectIds, madeBy };
+  const maker = madeBy === null ? null : await tx.apiKey.findUnique({ where: { id: madeBy } });
+  const successorEnd = earlier(sameLifeFrom(now, key), maker?.expiresAt ?? null);
   const made = await tx.apiKey.create({
-    data: { ...successor, ...granted, createdAt: now, expiresAt: sameLifeFrom(now, key) },
+    data: { ...successor, ...granted, createdAt: now, expiresAt: successorEnd },
     omit: { digest: true },
   });
   await tx.apiKey.update({ where: { id }, data: { successorId: made.id, expiresAt } });
-  return { kind: 'rotated', successor: { ...made, deprecatedUses: [] } };
+  const moved = await tx.apiKey.updateManyAndReturn({
+    where: { madeBy: id },
+    data: { madeBy: made.id },
+    select: { id: true },
+  });
+  const movedIds = moved.map((one) => one.id).sort();
+  return {
+    kind: 'rotated',
+    successor: { ...made, deprecatedUses: [] },
+    endsAt: expiresAt,
+    movedIds,
+  };
+}
+
+/** Null: never. */
+function earlier(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }
 
 async function whyNot(
@@ -227,18 +283,44 @@ function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null 
 /** The caller holds the lock. */
 async function revoke(tx: Tx, access: Access, id: string, now: Date): Promise<RevokeResult> {
   const key = await tx.apiKey.findFirst({ where: keyOf(access, id) });
-  if (key === null) return 'not_found';
-  if (key.revokedAt !== null) return 'revoked';
-  if (isLive(key, now) && (await isLastAdmin(tx, key, now))) return 'last_admin';
-  await tx.apiKey.update({ where: { id }, data: { revokedAt: now } });
-  return 'revoked';
+  if (key === null) return { kind: 'not_found' };
+  if (isLive(key, now) && (await isLastAdmin(tx, key, now, await madeFrom(tx, id)))) {
+    return { kind: 'last_admin' };
+  }
+  for (;;) {
+    const ids = [id, ...(await madeFrom(tx, id))];
+    // In the order in which uses of keys are saved, to avoid deadlocks.
+    await tx.$queryRaw`SELECT 1 FROM api_key WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`;
+    const where = { id: { in: ids }, revokedAt: null };
+    const { count } = await tx.apiKey.updateMany({ where, data: { revokedAt: now } });
+    // Again: one of them can have made a key that was not committed before.
+    if (count === 0) return { kind: 'revoked', endedIds: ids };
+  }
 }
 
-async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<boolean> {
+/** The keys that a key made, they made, and so on. */
+async function madeFrom(tx: Tx, id: string): Promise<readonly string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    WITH RECURSIVE made AS (
+      SELECT id FROM api_key WHERE made_by = ${id}
+      UNION
+      SELECT next.id FROM api_key next JOIN made ON next.made_by = made.id
+    )
+    SELECT id FROM made`;
+  return rows.map((row) => row.id);
+}
+
+/** `ending`: keys that would end with it. */
+async function isLastAdmin(
+  tx: Tx,
+  { id, scopes }: ApiKey,
+  now: Date,
+  ending: readonly string[] = [],
+): Promise<boolean> {
   if (!scopes.includes('admin')) return false;
   const others = await tx.apiKey.count({
     where: {
-      id: { not: id },
+      id: { notIn: [id, ...ending] },
       accountId: null,
       scopes: { has: 'admin' },
       ...liveKey(now),

@@ -16,6 +16,8 @@ export type Context = {
   readonly closedAccountId: string;
   /** Of one project of the account. */
   readonly restrictedKey: string;
+  /** Of the account; creates keys that do not outlive it. */
+  readonly expiringKey: string;
   readonly petId: string;
   /** A paid project with a deploy. */
   readonly projectId: string;
@@ -78,6 +80,12 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     accountId: account.id,
     projectIds: [theirs.id],
   });
+  const expiring = await post('/v1/keys', {
+    name: `expiring ${unique}`,
+    scopes: ['keys:read', 'keys:write'],
+    accountId: account.id,
+    expiresAt: '2089-01-01T00:00:00Z',
+  });
   const pet = await post('/v1/pets', { name: `Rex ${unique}`, categoryId: 7 });
   const project = await makeProject('docs', 'pro');
   const free = await makeProject('free', 'free');
@@ -122,6 +130,7 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     accountIdToClose: (await makeAccount()).id,
     closedAccountId: closed.id,
     restrictedKey: restricted.key,
+    expiringKey: expiring.key,
     petId: pet.id,
     projectId: project.id,
     freeProjectId: free.id,

@@ -16,6 +16,14 @@ export const keyOperations: Readonly<Record<string, OperationAsks>> = {
     refusals: [
       [404, 'account_not_found', inNoAccount({ name: 'reader', scopes: ['domains:read'] })],
       [409, 'account_closed', inClosedAccount({ name: 'reader', scopes: ['domains:read'] })],
+      [
+        409,
+        'outlives_maker',
+        ({ expiringKey }) => ({
+          headers: { authorization: `Bearer ${expiringKey}` },
+          json: { name: 'reader', scopes: ['keys:read'], expiresAt: '2090-01-01T00:00:00Z' },
+        }),
+      ],
       // An account's key cannot have this scope, which a schema does not say.
       [
         400,

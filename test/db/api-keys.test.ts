@@ -63,6 +63,7 @@ describe.each(databases)('API keys on %s', (storage) => {
       revokedAt: null,
       lastUsedAt: null,
       successorId: null,
+      madeBy: null,
       deprecatedUses: [],
     });
     expect(await keys.get(wholeInstallation, 'a')).toEqual(shown[1]);
@@ -180,10 +181,12 @@ describe.each(databases)('API keys on %s', (storage) => {
   describe('with a revocation', () => {
     it('end once and keep that time', async () => {
       await make('a');
-      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('revoked');
-      expect(await keys.revoke(wholeInstallation, 'a', later(noon, MINUTE))).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toMatchObject({ kind: 'revoked' });
+      expect(await keys.revoke(wholeInstallation, 'a', later(noon, MINUTE))).toMatchObject({
+        kind: 'revoked',
+      });
       expect((await keys.get(wholeInstallation, 'a'))?.revokedAt).toEqual(noon);
-      expect(await keys.revoke(wholeInstallation, 'b', noon)).toBe('not_found');
+      expect(await keys.revoke(wholeInstallation, 'b', noon)).toMatchObject({ kind: 'not_found' });
     });
 
     it('include at least one that can manage keys', async () => {
@@ -192,11 +195,13 @@ describe.each(databases)('API keys on %s', (storage) => {
       await make('revoked', admin);
       await keys.revoke(wholeInstallation, 'revoked', noon);
       await make('ended', { ...admin, expiresAt: noon });
-      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('last_admin');
-      expect(await keys.revoke(wholeInstallation, 'ended', noon)).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toMatchObject({ kind: 'last_admin' });
+      expect(await keys.revoke(wholeInstallation, 'ended', noon)).toMatchObject({
+        kind: 'revoked',
+      });
       expect(await rotate('a', 'c', { graceMs: 0 })).toEqual({ kind: 'last_admin' });
       expect(await rotate('a', 'c')).toMatchObject({ kind: 'rotated' });
-      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toMatchObject({ kind: 'revoked' });
       expect(await live(noon)).toEqual(['b', 'c']);
     });
 

@@ -82,6 +82,10 @@ function columns({ link, now, session }: SignedInRequest): readonly Column<OwnKe
     { heading: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
     { heading: 'Reaches', cell: reach },
     {
+      heading: 'Made by',
+      cell: ({ madeBy }) => (madeBy === null ? '' : html`<code>${madeBy}</code>`),
+    },
+    {
       heading: 'Last used',
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : relativeTime(lastUsedAt, now)),
     },

@@ -102,12 +102,16 @@ export const errors = {
   too_many_webhooks: [409, 'The maximum number of webhooks is reached. Delete one first.'],
   webhook_disabled: [409, 'This webhook is disabled. Enable it first.'],
   key_ended: [409, 'This key is expired or revoked. Create a new one.'],
+  outlives_maker: [409, 'A key must not outlive the key that creates it.'],
   key_rotated: [409, 'This key was already rotated. Use its successor.'],
   rotation_under_way: [
     409,
     'The previous key still works. Revoke it, or rotate with graceSeconds: 0.',
   ],
-  last_admin_key: [409, 'This is the last key with the scope admin. Create another one first.'],
+  last_admin_key: [
+    409,
+    'No other key with the scope admin would be left. Rotate this one with a grace period.',
+  ],
   idempotency_key_in_use: [409, 'A request with this Idempotency-Key is still in progress.'],
   gone: [410, 'This operation was removed.'],
   precondition_failed: [

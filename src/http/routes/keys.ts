@@ -5,11 +5,12 @@ import { accountScopes, isAccountScope, type Scope, scopes } from '../../core/op
 import {
   type ApiKeyStore,
   isLive,
+  type KeyCreation,
   type KeyDetails,
   type RotationResult,
 } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
-import { allows, type ForgetCredential, forbidden } from '../keys/auth.ts';
+import { allows, type ForgetCredential, forbidden, unauthorized } from '../keys/auth.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
@@ -23,6 +24,8 @@ import {
   mintedKey,
   mintedKeyExample,
   newKey,
+  rotatedKey,
+  rotatedKeyExample,
   rotation,
 } from '../schemas/keys.ts';
 import { openAccount } from './projects.ts';
@@ -74,24 +77,25 @@ function createKey(service: Service): Route {
     operationId: 'createKey',
     summary: 'Create a key',
     description:
-      'The response shows the token once: only a digest is stored. A response replayed for an Idempotency-Key has null instead.',
+      'The new key ends with the key that creates it: when that one expires or is revoked. Without `expiresAt`, it expires with it. The response shows the token once: only a digest is stored. A response replayed for an Idempotency-Key has null instead.',
     body: newKey,
     bodyExample: { name: keyExample.name, scopes: keyExample.scopes },
     success: success(201, 'The key was created', mintedKey, mintedKeyExample, mintedHeaders),
-    refusals: ['account_not_found', 'account_closed', 'limit_reached'],
+    refusals: ['account_not_found', 'account_closed', 'limit_reached', 'outlives_maker'],
     handle: async ({ access, key: asking, body }) => {
-      const { name, scopes, projectIds, expiresAt = null } = body;
+      const { name, scopes, projectIds, expiresAt } = body;
       const at = now();
       const accountId = body.accountId ?? (access.kind === 'account' ? access.accountId : null);
-      const unfit = refuseGrant(body, accountId, asking) ?? refuseExpiry(expiresAt, at);
+      const unfit = refuseGrant(body, accountId, asking) ?? refuseExpiry(expiresAt ?? null, at);
       if (unfit !== null) return unfit;
       const { id, token } = mintKey();
       const granted = { name, digest: digestOf(token), scopes, accountId, projectIds, expiresAt };
+      const madeBy = asking?.id ?? null;
       const create = async () => {
-        const made = await apiKeys.create(access, { id, ...granted, createdAt: at });
-        if (made.kind === 'account_closed') return refuse('account_closed');
-        if (made.kind === 'project_not_found') return refuseProject(body, made.projectId);
-        return minted(keyView(made.key, at), token);
+        const made = await apiKeys.create(access, { id, ...granted, madeBy, createdAt: at });
+        return made.kind === 'created'
+          ? minted(keyView(made.key, at), token)
+          : refuseCreation(made, body, at);
       };
       if (accountId === null) return create();
       const account = await openAccount(service, access, accountId);
@@ -148,11 +152,11 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
     operationId: 'rotateKey',
     summary: 'Rotate a key',
     description:
-      'The new key has the same name, scopes and lifetime. Both keys work until the grace period ends. At most two keys of one rotation chain work at the same time. The response shows the token once; a response replayed for an Idempotency-Key has null instead.',
+      'The new key has the same name, scopes and lifetime, but does not outlive the key that made the old one. `replaces` says what the rotation extends: the keys that the old one made go on with the new one. The old key and its sessions end after the grace period. Both keys work until the grace period ends. At most two keys of one rotation chain work at the same time. The response shows the token once; a response replayed for an Idempotency-Key has null instead.',
     body: rotation,
     bodyExample: { graceSeconds: 86_400 },
     bodyIsOptional: true,
-    success: success(201, 'The new key', mintedKey, mintedKeyExample, mintedHeaders),
+    success: success(201, 'The new key', rotatedKey, rotatedKeyExample, mintedHeaders),
     refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
     handle: async ({ access, key: asking, params: { keyId }, body: { graceSeconds } }) => {
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
@@ -164,7 +168,10 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
       const result = await apiKeys.rotate(access, keyId, { successor, graceMs, now: at });
       if (result.kind !== 'rotated') return refuseRotation(result);
       const forgetOld = async () => forget(keyId);
-      return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld };
+      const { endsAt: expiresAt, movedIds: keyIds } = result;
+      const replaces = { id: keyId, expiresAt, keyIds };
+      const view = { ...keyView(result.successor, at), replaces };
+      return { ...minted(view, token), afterCommit: forgetOld };
     },
   });
 }
@@ -178,16 +185,18 @@ function revokeKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     description:
-      'All processes refuse the key within 5 seconds. Revoking it again changes nothing. An unknown ID answers 404, so a typo does not look like a revoked key.',
+      'All processes refuse the key within 5 seconds, and every key that it made. Their sessions and event streams end. Revoking it again changes nothing. An unknown ID answers 404, so a typo does not look like a revoked key.',
     success: success(204, 'The key is revoked'),
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ access, key: asking, params: { keyId } }) => {
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
       if (unfit !== null) return unfit;
       const result = await apiKeys.revoke(access, keyId, now());
-      if (result === 'not_found') return refuse('key_not_found');
-      if (result === 'last_admin') return refuse('last_admin_key');
-      return { status: 204, afterCommit: async () => forget(keyId) };
+      if (result.kind !== 'revoked') {
+        return refuse(result.kind === 'not_found' ? 'key_not_found' : 'last_admin_key');
+      }
+      const { endedIds } = result;
+      return { status: 204, afterCommit: async () => endedIds.forEach(forget) };
     },
   });
 }
@@ -200,6 +209,26 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
     replayBody: { ...view, key: null },
     headers: { location: `/v1/keys/${view.id}` },
   };
+}
+
+function refuseCreation(
+  made: Exclude<KeyCreation, { kind: 'created' }>,
+  body: z.infer<typeof newKey>,
+  at: Date,
+): Refusal {
+  switch (made.kind) {
+    case 'account_closed':
+      return refuse('account_closed');
+    case 'maker_ended':
+      return unauthorized({ kind: 'revoked', at }); // expiry is noticed before
+    case 'project_not_found':
+      return refuseProject(body, made.projectId);
+    case 'outlives_maker':
+      return refuse(
+        'outlives_maker',
+        `The key that creates it ends at ${made.endsAt.toISOString()}. Set an earlier expiresAt, or omit it.`,
+      );
+  }
 }
 
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
@@ -251,6 +280,7 @@ function keyView(details: KeyDetails, now: Date) {
     revokedAt,
     lastUsedAt: details.lastUsedAt,
     successorId: details.successorId,
+    madeBy: details.madeBy,
     deprecatedUses: details.deprecatedUses,
   };
 }

@@ -70,7 +70,9 @@ export const newKey = requestComponent('NewKey', 'Key to create', {
     }),
   expiresAt: moment
     .optional()
-    .describe('Expiry of the key, within 100 years. Omit it for a key that never expires'),
+    .describe(
+      'Expiry of the key, within 100 years and not after the key that creates it. Omit it to expire with that key, or never',
+    ),
 });
 
 /** Seconds; 0 revokes the old key at once. */
@@ -117,6 +119,9 @@ const shown = {
   successorId: z
     .nullable(z.string())
     .describe('ID of the key that replaces it; null if not rotated'),
+  madeBy: z
+    .nullable(z.string())
+    .describe('ID of the key that made it, and with which it ends; null if none did'),
   deprecatedUses: z
     .array(deprecatedUse)
     .describe('Calls of deprecated operations, in alphabetical order'),
@@ -132,12 +137,25 @@ export const keysQuery = z.strictObject({
 
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
-/** Only creating and rotating a key return a token. */
-export const mintedKey = component('MintedKey', 'New API key with its token', {
+const mintedFields = {
   ...shown,
   key: z
     .nullable(z.string())
     .describe('The token, shown only once; null if the response is replayed'),
+};
+
+/** Only creating and rotating a key return a token. */
+export const mintedKey = component('MintedKey', 'New API key with its token', mintedFields);
+
+export const rotatedKey = component('RotatedKey', 'Successor of a key, with its token', {
+  ...mintedFields,
+  replaces: component('ReplacedKey', 'The old key, and what its rotation extends', {
+    id: z.string().describe('ID of the old key'),
+    expiresAt: time().describe('When the old key and its sessions end'),
+    keyIds: z
+      .array(z.string())
+      .describe('Keys that the old key made, which now end with the new one'),
+  }),
 });
 
 export const keyExample = {
@@ -153,6 +171,7 @@ export const keyExample = {
   revokedAt: null,
   lastUsedAt: '2026-11-21T08:30:12.345Z',
   successorId: null,
+  madeBy: null,
   deprecatedUses: [{ operationId: 'getPet', count: 12n, lastUsedAt: '2026-11-21T08:30:12.345Z' }],
 } as const;
 
@@ -163,4 +182,9 @@ export const mintedKeyExample = {
   lastUsedAt: null,
   deprecatedUses: [],
   key: 'signpost_x7Gk2mPq9LwZ_00000000000000000000000000000000xxxxxx',
+} as const;
+
+export const rotatedKeyExample = {
+  ...mintedKeyExample,
+  replaces: { id: 'b4Rn8sTd1KvY', expiresAt: '2026-11-21T12:00:00.000Z', keyIds: ['q9Wm3xHc7JzE'] },
 } as const;

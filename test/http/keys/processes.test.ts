@@ -51,6 +51,56 @@ describe.each(databases)('On %s', (storage) => {
     },
   );
 
+  test('a key that is revoked ends those that it made, and they made, within 5 seconds', async () => {
+    const make = (key: string, scopes: readonly string[]) =>
+      shownBy(here, 'POST /v1/keys', { key, json: { name: 'made', scopes } });
+    const child = await make(admin.token, ['admin']);
+    const grandchild = await make(child.key, ['pets:read']);
+    expect(grandchild).toMatchObject({ madeBy: child.id });
+    expect([await statusOf(here, grandchild.key), await statusOf(there, grandchild.key)]).toEqual([
+      200, 200,
+    ]);
+    // The first one is the last admin key that would be left.
+    const refused = await callApi(here, `DELETE /v1/keys/${admin.id}`, { key: child.key });
+    expect(refused.status).toBe(409);
+    const line = `DELETE /v1/keys/${child.id}`;
+    expect((await callApi(here, line, { key: admin.token })).status).toBe(204);
+    clockAt(5_000);
+    expect([await statusOf(here, grandchild.key), await statusOf(there, grandchild.key)]).toEqual([
+      401, 401,
+    ]);
+    expect(await statusOf(here)).toBe(200);
+  });
+
+  test('a key does not outlive its maker, and goes on with its successor', async () => {
+    const at = (days: number) => later(noon, days * 86_400_000).toISOString();
+    const json = { name: 'maker', scopes: ['admin'], expiresAt: at(10) };
+    const maker = await shownBy(here, 'POST /v1/keys', { key: admin.token, json });
+    const make = (more: object) =>
+      callApi(here, 'POST /v1/keys', {
+        key: maker.key,
+        json: { name: 'made', scopes: ['pets:read'], ...more },
+      });
+    expect(await make({ expiresAt: at(11) })).toMatchObject({
+      status: 409,
+      body: { code: 'outlives_maker', message: expect.stringContaining(at(10)) },
+    });
+    const made = (await make({})).body as { readonly id: string };
+    expect(made).toMatchObject({ expiresAt: at(10), madeBy: maker.id });
+    clockAt(86_400_000);
+    const rotate = { key: admin.token, json: { graceSeconds: 0 } };
+    const successor = await shownBy(here, `POST /v1/keys/${maker.id}/rotate`, rotate);
+    expect(successor).toMatchObject({
+      madeBy: admin.id,
+      expiresAt: at(11),
+      replaces: { id: maker.id, expiresAt: at(1), keyIds: [made.id] },
+    });
+    expect(await shownBy(here, `GET /v1/keys/${made.id}`, { key: admin.token })).toMatchObject({
+      madeBy: successor.id,
+      status: 'active',
+    });
+  });
+
   test('a key that one process creates works at once in another', async () => {
     const options = { key: admin.token, json: { name: 'new', scopes: ['pets:read'] } };
     const { key } = await shownBy(here, 'POST /v1/keys', options);
