@@ -1,6 +1,7 @@
 /** Renders pages from API responses. They work without src/dashboard/browser/ (live updates). */
 import FindMyWay from 'find-my-way';
 import { type ForgetCredential, sessionAuthorization } from '../http/keys/auth.ts';
+import type { SignInLimiters } from '../http/limits/rate-limit.ts';
 import { type Api, basePathOf, type RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
@@ -58,9 +59,16 @@ type DashboardService = Pick<
   'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets' | 'sessions'
 >;
 
+type DashboardChecks = { readonly forget: ForgetCredential; readonly signIns: SignInLimiters };
+
 /** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
-export function withDashboard(service: DashboardService, api: Api, forget: ForgetCredential): Api {
-  const dashboard = createDashboard(service, api, createSessions(service, forget));
+export function withDashboard(
+  service: DashboardService,
+  api: Api,
+  { forget, signIns }: DashboardChecks,
+): Api {
+  const sessions = createSessions(service, forget);
+  const dashboard = createDashboard(service, api, sessions, signInPages(sessions, signIns));
   return {
     ...api,
     async handle(raw) {
@@ -94,12 +102,17 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-function createDashboard(service: DashboardService, api: Api, sessions: Sessions) {
+function createDashboard(
+  service: DashboardService,
+  api: Api,
+  sessions: Sessions,
+  openPages: readonly PageRoute[],
+) {
   const { config, log, now } = service;
   const addressOf = readClientAddress(config.api.trustedProxies);
   const basePath = basePathOf(config);
   const assets = loadAssets();
-  const paths = routerOf([...signInPages(sessions), ...accountPages(sessions), ...pages]);
+  const paths = routerOf([...openPages, ...accountPages(sessions), ...pages]);
   const link: Link = (path) => basePath + path;
   const queues = createQueues(service, api, { assets, sessions, link });
   const frameOf = async ({ headers }: RawRequest): Promise<PageFrame> => {
@@ -244,7 +257,8 @@ function render(frame: PageFrame, answer: PageAnswer): RawResponse {
 }
 
 function shownAs(frame: PageFrame, page: PageContent): RawResponse {
-  return shown(layout(frame, page), page.status ?? 200);
+  const response = shown(layout(frame, page), page.status ?? 200);
+  return { ...response, headers: { ...response.headers, ...page.headers } };
 }
 
 function parts(target: string): { path: string; query: URLSearchParams } {

@@ -119,6 +119,8 @@ export type SignedInRequest = PageRequest & {
 export type PageContent = {
   readonly kind: 'page';
   readonly status?: number;
+  /** Beside those of every page. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** `· Signpost` is appended. */
   readonly title: string;
   readonly main: Html;

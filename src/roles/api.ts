@@ -37,7 +37,7 @@ function openApi(service: Service, { readiness, dropTraffic, closings }: Around)
     await Promise.all([usage.close(), limits.close()]);
   });
   const api = createApi(service, routes, { authenticate, limits, usage });
-  return withDashboard(service, api, authenticate.forget);
+  return withDashboard(service, api, { forget: authenticate.forget, signIns: limits.signIns });
 }
 
 /** The URL has no trailing slash. Rejects if the port cannot be opened. */

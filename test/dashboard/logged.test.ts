@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerQueues, withDashboard } from '../../src/dashboard/dashboard.ts';
+import { createSignInLimiters } from '../../src/http/limits/rate-limit.ts';
 import type { QueueBoard } from '../../src/ops/queue-dashboard.ts';
 import { plainService } from '../support/plain-service.ts';
 import { API_KEY, type RunningDashboard, startDashboard } from './support/dashboard.ts';
@@ -59,7 +60,10 @@ describe('A page request', () => {
     const log = { error: note, info: note, debug: () => {} };
     const api = { ...pages.api, handle: () => Promise.reject(new Error('broken')) };
     const service = plainService({ config, queues, secrets, sessions, log });
-    const broken = withDashboard(service, api, pages.forget);
+    const broken = withDashboard(service, api, {
+      forget: pages.forget,
+      signIns: createSignInLimiters(() => new Date()),
+    });
     const { status, headers } = await broken.handle({
       method: 'POST',
       target: '/sign-in',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { mintKey } from '../../src/config/api-key.ts';
 import { createSessions } from '../../src/dashboard/session.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
@@ -246,5 +247,38 @@ describe('A session', () => {
     await pages.signIn(key);
     expect(await count()).toBe(1);
     pages.clock.now = before;
+  });
+});
+
+describe('Wrong keys', () => {
+  const attempt = (typed: string, remoteAddress: string) =>
+    pages.show('POST /sign-in', { form: { key: typed }, remoteAddress });
+  const nextWindow = () => {
+    pages.clock.now = new Date(pages.clock.now.getTime() + 61_000);
+  };
+  beforeEach(nextWindow);
+
+  it('from one address are refused until its window ends; another address signs in', async () => {
+    for (const _ of Array(20)) await attempt(mintKey().token, '192.0.2.1');
+    const refused = await attempt(key, '192.0.2.1');
+    expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+    expect(refused.text).toContain('Try again in 60 seconds');
+    expect((await attempt(key, '192.0.2.2')).status).toBe(303);
+    nextWindow();
+    expect((await attempt(key, '192.0.2.1')).status).toBe(303);
+  });
+
+  it('of one key ID are refused from all addresses, but the first of each address', async () => {
+    const statuses: number[] = [];
+    for (const address of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
+      for (const _ of Array(6)) statuses.push((await attempt('not the API_KEY', address)).status);
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(10 + 3);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await attempt('not the API_KEY', '203.0.113.9')).status).toBe(401);
+  });
+
+  it('do not include right ones', async () => {
+    for (const _ of Array(30)) expect((await attempt(key, '192.0.2.1')).status).toBe(303);
   });
 });

@@ -1,6 +1,10 @@
+import { parseKey } from '../../config/api-key.ts';
+import { CONFIGURED_KEY_ID } from '../../http/keys/first-key.ts';
+import type { SignInLimiters } from '../../http/limits/rate-limit.ts';
+import { addressGroup } from '../../net/client-address.ts';
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
-import type { Link, PageContent, PageRequest, PageRoute } from '../layout.ts';
+import type { Link, PageAnswer, PageContent, PageRequest, PageRoute } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
 import { fieldError } from '../parts/fields.ts';
 import { mark } from '../parts/icons.ts';
@@ -8,7 +12,7 @@ import { type DashboardSession, firstPage, type Sessions } from '../session.ts';
 
 type OpenRequest = PageRequest & { readonly session: DashboardSession | null };
 
-export function signInPages(sessions: Sessions): readonly PageRoute[] {
+export function signInPages(sessions: Sessions, signIns: SignInLimiters): readonly PageRoute[] {
   return [
     {
       method: 'GET',
@@ -24,7 +28,7 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
       path: '/sign-in',
       isOpen: true,
       hasNoToken: true,
-      handle: (asked) => signIn(sessions, asked),
+      handle: (asked) => limited(signIns, asked, () => signIn(sessions, asked)),
     },
     {
       method: 'POST',
@@ -33,6 +37,42 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
       handle: ({ session }) => signOut(sessions, session),
     },
   ];
+}
+
+/**
+ * Counts a wrong key for its ID and the address. The first of each address does not count for the
+ * ID, so that others cannot lock its user out.
+ */
+async function limited(
+  { perAddress, perKey, perKeyAndAddress }: SignInLimiters,
+  { address, form, link }: OpenRequest,
+  attempt: () => Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  const group = addressGroup(address);
+  const id = keyIdIn((form.get('key') ?? '').trim());
+  const pair = `${id} ${group}`;
+  const ofAddress = perAddress.take(group);
+  if (!ofAddress.allowed) return tooMany(link, form.get('then'), ofAddress.resetSeconds);
+  const isFirst = perKeyAndAddress.take(pair).allowed;
+  const ofKey = isFirst ? null : perKey.take(id);
+  if (ofKey?.allowed === false) return tooMany(link, form.get('then'), ofKey.resetSeconds);
+  const answer = await attempt();
+  if (answer.kind !== 'see_other') return answer;
+  perAddress.giveBack(group);
+  if (isFirst) perKeyAndAddress.giveBack(pair);
+  else perKey.giveBack(id);
+  return answer;
+}
+
+/** Only API_KEY can have another format. */
+function keyIdIn(key: string): string {
+  const shape = parseKey(key);
+  return shape.kind === 'ours' ? shape.id : CONFIGURED_KEY_ID;
+}
+
+function tooMany(link: Link, then: string | null, seconds: number): PageContent {
+  const page = signInPage(link, then, `Too many wrong keys. Try again in ${seconds} seconds.`);
+  return { ...page, status: 429, headers: { 'retry-after': String(seconds) } };
 }
 
 /** Starts a session for a valid key; otherwise shows the error on the page. */

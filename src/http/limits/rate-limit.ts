@@ -11,11 +11,23 @@ import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Counted, type CountedRequest, createWindows, type Windows } from './windows.ts';
 
 export type RateLimiter = Limit & {
+  readonly name: keyof typeof whose;
   /** Refused requests are not counted. Never throws, never waits. */
   take(id: string): CountedRequest;
 };
 
+/** Wrong sign-ins to the dashboard. A right one is given back. */
+export type SignInLimiters = {
+  readonly perAddress: SignInLimiter;
+  readonly perKey: SignInLimiter;
+  /** Of one key, from one address. */
+  readonly perKeyAndAddress: SignInLimiter;
+};
+
+type SignInLimiter = Pick<RateLimiter, 'take'> & { readonly giveBack: (id: string) => void };
+
 export type RateLimiters = {
+  readonly signIns: SignInLimiters;
   readonly perKey: RateLimiter;
   /** By the client's address group (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
@@ -30,19 +42,65 @@ export type RateLimiters = {
 /** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests per minute. */
 const WINDOW_SECONDS = 60;
 
+/** Wrong ones in a window. With 190 bits of secret, they limit load and noise, not luck. */
+const signInLimits = {
+  perAddress: { name: 'sign-in-address', quota: 20, windowSeconds: WINDOW_SECONDS },
+  perKey: { name: 'sign-in-key', quota: 10, windowSeconds: WINDOW_SECONDS },
+  perKeyAndAddress: { name: 'sign-in-pair', quota: 1, windowSeconds: WINDOW_SECONDS },
+} as const satisfies Readonly<Record<keyof SignInLimiters, Limit>>;
+
+/** In this process only. */
+export function createSignInLimiters(now: () => Date): SignInLimiters {
+  const windows = signInWindows(false);
+  const limiter = (of: keyof SignInLimiters) => signInLimiter(windows[of], now, () => undefined);
+  return signInLimitersOf(limiter);
+}
+
+function signInWindows(isShared: boolean) {
+  return {
+    perAddress: windowsOf(signInLimits.perAddress, isShared),
+    perKey: windowsOf(signInLimits.perKey, isShared),
+    perKeyAndAddress: windowsOf(signInLimits.perKeyAndAddress, isShared),
+  };
+}
+
+function signInLimitersOf(limiter: (of: keyof SignInLimiters) => SignInLimiter): SignInLimiters {
+  return {
+    perAddress: limiter('perAddress'),
+    perKey: limiter('perKey'),
+    perKeyAndAddress: limiter('perKeyAndAddress'),
+  };
+}
+
+/** `wake`: the counts changed. */
+function signInLimiter(windows: Windows, now: () => Date, wake: () => void): SignInLimiter {
+  return {
+    take(id) {
+      const taken = windows.take(id, now().getTime());
+      wake();
+      return taken;
+    },
+    giveBack(id) {
+      windows.giveBack(id, now().getTime());
+      wake();
+    },
+  };
+}
+
 /** While the store is unavailable, each process counts for itself. Never waits for it. */
 export function openRateLimiters(
   { config, database, log, now }: Pick<Service, 'config' | 'database' | 'log' | 'now'>,
   windowSeconds = WINDOW_SECONDS,
 ): RateLimiters {
   const quotas = config.api.rateLimits;
-  const ofKeys: Limit = { name: 'key', quota: quotas.perKey, windowSeconds };
-  const ofAddresses: Limit = { name: 'address', quota: quotas.perAddress, windowSeconds };
+  const ofKeys: ShownLimit = { name: 'key', quota: quotas.perKey, windowSeconds };
+  const ofAddresses: ShownLimit = { name: 'address', quota: quotas.perAddress, windowSeconds };
   const { requestsPerMinute } = config.api.accountLimits;
-  const ofAccounts: Limit = { name: 'account', quota: requestsPerMinute, windowSeconds };
+  const ofAccounts: ShownLimit = { name: 'account', quota: requestsPerMinute, windowSeconds };
   const store = openRateLimitStore(config.storage, database);
   if (store === null) {
     return {
+      signIns: createSignInLimiters(now),
       perKey: createRateLimiter(ofKeys, now),
       perAddress: createRateLimiter(ofAddresses, now),
       perAccount: createAccountLimiter(ofAccounts, now),
@@ -53,12 +111,17 @@ export function openRateLimiters(
   const keys = windowsOf(ofKeys, true);
   const addresses = windowsOf(ofAddresses, true);
   const accounts = windowsOf(ofAccounts, true);
+  const ofSignIns = signInWindows(true);
   const reporting = createReporting({ log, now }, store, [
     { windows: keys, ledger: store.ledger(ofKeys) },
     { windows: addresses, ledger: store.ledger(ofAddresses) },
     { windows: accounts, ledger: store.ledger(ofAccounts) },
+    ...(Object.keys(ofSignIns) as (keyof SignInLimiters)[]).map((of) => ({
+      windows: ofSignIns[of],
+      ledger: store.ledger(signInLimits[of]),
+    })),
   ]);
-  const counting = (limit: Limit, windows: Windows): RateLimiter => ({
+  const counting = (limit: ShownLimit, windows: Windows): RateLimiter => ({
     ...limit,
     take(id) {
       const taken = windows.take(id, now().getTime(), limit.quota);
@@ -67,6 +130,7 @@ export function openRateLimiters(
     },
   });
   return {
+    signIns: signInLimitersOf((of) => signInLimiter(ofSignIns[of], now, reporting.wake)),
     perKey: counting(ofKeys, keys),
     perAddress: counting(ofAddresses, addresses),
     perAccount: (quota) => counting({ ...ofAccounts, quota }, accounts),
@@ -75,15 +139,17 @@ export function openRateLimiters(
   };
 }
 
+type ShownLimit = Limit & Pick<RateLimiter, 'name'>;
+
 /** Counts in this process only. */
-export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
+export function createRateLimiter(limit: ShownLimit, now: () => Date): RateLimiter {
   const windows = windowsOf(limit, false);
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
 }
 
 /** In this process only, with the quota of each account. */
 export function createAccountLimiter(
-  limit: Omit<Limit, 'quota'>,
+  limit: Omit<ShownLimit, 'quota'>,
   now: () => Date,
 ): RateLimiters['perAccount'] {
   const windows = windowsOf({ ...limit, quota: Infinity }, false);
@@ -223,7 +289,7 @@ export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Counte
 
 /** `name` is shown to clients and separates the limits in the store. */
 type Limit = {
-  readonly name: 'key' | 'address' | 'account';
+  readonly name: string;
   readonly quota: number;
   readonly windowSeconds: number;
 };

@@ -19,6 +19,8 @@ export type Counted = { readonly used: number; readonly msLeft: number };
 export type Windows = {
   /** `quota`: of this ID, if it has its own. */
   take(id: string, at: number, quota?: number): CountedRequest;
+  /** Takes back one `take`, whose request turned out not to count. */
+  giveBack(id: string, at: number): void;
   /** Urgent IDs first; marks them as reported. Drops ended windows. */
   due(max: number, at: number): readonly UsageReport[];
   /** Without an answer of the store, the count of this process stays. */
@@ -67,8 +69,7 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
 
   function current(id: string, at: number): Window {
     const known = windows.get(id);
-    // The second condition keeps a clock that was set back from extending a window.
-    if (known !== undefined && known.endsAt > at && known.endsAt <= at + windowMs) return known;
+    if (known !== undefined && isCurrent(known, at, windowMs)) return known;
     const begun = { id, endsAt: at + windowMs, own: 0, unreported: 0, reported: 0, others: 0 };
     windows.set(id, begun);
     return begun;
@@ -78,6 +79,13 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
     window.unreported += 1;
     if (window.unreported === 1) waiting.add(window);
     if (window.unreported === urgentAt) urgent.add(window);
+  }
+
+  function takeBack(window: Window): void {
+    if (window.own === 0) return;
+    window.own -= 1;
+    window.unreported -= isShared ? 1 : 0;
+    if (isShared) waiting.add(window);
   }
 
   function* inTurn(): Generator<Window> {
@@ -95,6 +103,7 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
       if (isShared) note(window);
       return { allowed: true, remaining: left - 1, resetSeconds };
     },
+    giveBack: (id, at) => takeBack(current(id, at)),
     due(max, at) {
       const reports: UsageReport[] = [];
       for (const window of inTurn()) {
@@ -115,4 +124,9 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
       return waiting.size > 0;
     },
   };
+}
+
+/** The second condition keeps a clock that was set back from extending a window. */
+function isCurrent({ endsAt }: Window, at: number, windowMs: number): boolean {
+  return endsAt > at && endsAt <= at + windowMs;
 }

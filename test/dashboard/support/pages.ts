@@ -1,6 +1,7 @@
 /** The pages without a socket: the dashboard over its API routes, and a browser with a cookie. */
 
 import { withDashboard } from '../../../src/dashboard/dashboard.ts';
+import { createSignInLimiters } from '../../../src/http/limits/rate-limit.ts';
 import { hostnameRoute } from '../../../src/http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
@@ -31,6 +32,7 @@ type LogLine = { readonly fields: Readonly<Record<string, unknown>>; readonly me
 type Asked = {
   readonly form?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly remoteAddress?: string;
 };
 
 /** `basePath`: the path prefix of the public URL. */
@@ -62,11 +64,17 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
     log: { error: service.log.error, info: noteLine, debug: noteLine },
     metrics: { request: (operation, status) => void counted.push(`${operation} ${status}`) },
   });
-  const api = withDashboard(ofPages, started.api, started.forget);
+  const api = withDashboard(ofPages, started.api, {
+    forget: started.forget,
+    signIns: createSignInLimiters(service.now),
+  });
   let cookie: string | undefined;
   let csrf = '';
 
-  async function show(line: string, { form, headers = {} }: Asked = {}): Promise<Shown> {
+  async function show(
+    line: string,
+    { form, headers = {}, remoteAddress = '127.0.0.1' }: Asked = {},
+  ): Promise<Shown> {
     const [method = '', target = ''] = line.split(' ');
     const bytes = Buffer.from(new URLSearchParams({ csrf, ...form }).toString());
     const answer = await api.handle({
@@ -79,7 +87,7 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
         ...headers,
       },
       readBody: async () => ({ kind: 'bytes', bytes }),
-      remoteAddress: '127.0.0.1',
+      remoteAddress,
     });
     const set = answer.headers['set-cookie'];
     if (set !== undefined) cookie = /max-age=0/i.test(set) ? undefined : set.split(';')[0];
