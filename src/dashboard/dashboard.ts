@@ -62,13 +62,8 @@ type DashboardService = Pick<
 type DashboardChecks = { readonly forget: ForgetCredential; readonly signIns: SignInLimiters };
 
 /** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
-export function withDashboard(
-  service: DashboardService,
-  api: Api,
-  { forget, signIns }: DashboardChecks,
-): Api {
-  const sessions = createSessions(service, forget);
-  const dashboard = createDashboard(service, api, sessions, signInPages(sessions, signIns));
+export function withDashboard(service: DashboardService, api: Api, checks: DashboardChecks): Api {
+  const dashboard = createDashboard(service, api, checks);
   return {
     ...api,
     async handle(raw) {
@@ -105,14 +100,14 @@ const pages: readonly PageRoute[] = [
 function createDashboard(
   service: DashboardService,
   api: Api,
-  sessions: Sessions,
-  openPages: readonly PageRoute[],
+  { forget, signIns }: DashboardChecks,
 ) {
+  const sessions = createSessions(service, forget);
   const { config, log, now } = service;
   const addressOf = readClientAddress(config.api.trustedProxies);
   const basePath = basePathOf(config);
   const assets = loadAssets();
-  const paths = routerOf([...openPages, ...accountPages(sessions), ...pages]);
+  const paths = routerOf([...signInPages(sessions, signIns), ...accountPages(sessions), ...pages]);
   const link: Link = (path) => basePath + path;
   const queues = createQueues(service, api, { assets, sessions, link });
   const frameOf = async ({ headers }: RawRequest): Promise<PageFrame> => {
@@ -124,8 +119,7 @@ function createDashboard(
     try {
       const form = page.method === 'POST' ? await ownForm(raw, page, frame.session) : noForm;
       if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
-      const { headers } = raw;
-      const client = { headers, address: addressOf(raw), apiWith: clientsFor(api, raw, page) };
+      const client = { ...raw, address: addressOf(raw), apiWith: clientsFor(api, raw, page) };
       return await handled(raw, page, { ...frame, ...found, ...client, form });
     } catch (err) {
       log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
@@ -257,8 +251,7 @@ function render(frame: PageFrame, answer: PageAnswer): RawResponse {
 }
 
 function shownAs(frame: PageFrame, page: PageContent): RawResponse {
-  const response = shown(layout(frame, page), page.status ?? 200);
-  return { ...response, headers: { ...response.headers, ...page.headers } };
+  return shown(layout(frame, page), page.status ?? 200, page.headers);
 }
 
 function parts(target: string): { path: string; query: URLSearchParams } {

@@ -24,8 +24,13 @@ export function headersOf(text: string, contentType: string, cache: string) {
 }
 
 /** A page that must not be cached. */
-export function shown(text: string, status: number): RawResponse {
-  return { status, headers: headersOf(text, 'text/html; charset=utf-8', 'no-store'), body: text };
+export function shown(
+  text: string,
+  status: number,
+  more: RawResponse['headers'] = {},
+): RawResponse {
+  const headers = headersOf(text, 'text/html; charset=utf-8', 'no-store');
+  return { status, headers: { ...headers, ...more }, body: text };
 }
 
 /**

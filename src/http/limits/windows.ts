@@ -81,13 +81,6 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
     if (window.unreported === urgentAt) urgent.add(window);
   }
 
-  function takeBack(window: Window): void {
-    if (window.own === 0) return;
-    window.own -= 1;
-    window.unreported -= isShared ? 1 : 0;
-    if (isShared) waiting.add(window);
-  }
-
   function* inTurn(): Generator<Window> {
     yield* urgent;
     yield* waiting;
@@ -103,7 +96,7 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
       if (isShared) note(window);
       return { allowed: true, remaining: left - 1, resetSeconds };
     },
-    giveBack: (id, at) => takeBack(current(id, at)),
+    giveBack: (id, at) => takeBack(current(id, at), isShared ? waiting : null),
     due(max, at) {
       const reports: UsageReport[] = [];
       for (const window of inTurn()) {
@@ -129,4 +122,13 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
 /** The second condition keeps a clock that was set back from extending a window. */
 function isCurrent({ endsAt }: Window, at: number, windowMs: number): boolean {
   return endsAt > at && endsAt <= at + windowMs;
+}
+
+/** `waiting`: the windows to report, if they are shared. */
+function takeBack(window: Window, waiting: Set<Window> | null): void {
+  if (window.own === 0) return;
+  window.own -= 1;
+  if (waiting === null) return;
+  window.unreported -= 1;
+  waiting.add(window);
 }
