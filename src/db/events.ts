@@ -54,6 +54,25 @@ export async function recordEvents(
   await tx.$executeRaw`SELECT record_events(${JSON.stringify(rows)}::jsonb)`;
 }
 
+/**
+ * Counts a requested check in the event of the one before, if the status has not changed since:
+ * requests alone do not make the database grow. The caller holds the domain's lock.
+ */
+export async function countRepetition(
+  tx: Prisma.TransactionClient,
+  domainId: string,
+  at: Date,
+): Promise<boolean> {
+  const count = await tx.$executeRaw`
+    UPDATE event SET data = jsonb_build_object(
+      'count', COALESCE((data ->> 'count')::integer, 1) + 1, 'lastAt', ${at.toISOString()}::text)
+    WHERE type = 'domain.reverify_requested' AND id = (
+      SELECT id FROM event WHERE domain_id = ${domainId}::uuid AND type LIKE 'domain.%'
+        AND type NOT IN ('domain.findings_changed', 'domain.contested')
+      ORDER BY id DESC LIMIT 1)`;
+  return count > 0;
+}
+
 export function about(domainId: string, events: readonly DomainEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, domainId }));
 }

@@ -152,7 +152,7 @@ describe('signpost keys rotate and revoke', () => {
 
 describe('A failing signpost keys prints one line', () => {
   const refusals: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
-    [['revoke', 'configured'], /^This is the last key .* \(last_admin_key\)$/],
+    [['revoke', 'configured'], /^No other key with the scope admin .* \(last_admin_key\)$/],
     [['revoke', 'nobody'], /^There is no key with this ID\. \(key_not_found\)$/],
     [['rotate', 'nobody'], /\(key_not_found\)$/],
     [

@@ -39,6 +39,27 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     expect((await stored.events(domain)).at(-1)).toBe('domain.reverify_requested');
   });
 
+  it.skipIf(!available)('counts requests in the same status in one event', async () => {
+    const domain = await stored.pending('counted.example.com');
+    const where = { domainId: domain.id, type: 'domain.reverify_requested' };
+    const data = async () => {
+      const orderBy = { id: 'asc' } as const;
+      const rows = await stored.database.prisma.event.findMany({ where, orderBy });
+      return rows.map((row) => row.data);
+    };
+    for (let requests = 0; requests < 20; requests += 1) {
+      await verify(domain);
+      // A finding that comes and goes is no new status.
+      const check = requests % 2 === 0 ? missing : { ...missing, findings: [] };
+      await stored.check(await stored.load(domain.id), check);
+    }
+    const counted = { count: 20, lastAt: at.toISOString() };
+    expect(await data()).toEqual([counted]);
+    await stored.check(await stored.load(domain.id), right);
+    await verify(domain);
+    expect(await data()).toEqual([counted, {}]);
+  });
+
   it.skipIf(!available)('keeps other projects from taking a verified apex', async () => {
     const owner = await stored.verified('apex-of-two.com');
     const other = await stored.pending('apex-of-two.com');

@@ -43,7 +43,7 @@ export function createModel(
   };
   const record = ({ project, hostname }: Entry, type: string) =>
     void events.push({ project, hostname, type });
-  const rules = { entries, record };
+  const rules = { entries, events, record };
 
   return {
     entries,
@@ -72,6 +72,7 @@ export function createModel(
 
 type Rules = {
   readonly entries: readonly Entry[];
+  readonly events: readonly ModelEvent[];
   readonly record: (entry: Entry, type: string) => void;
 };
 
@@ -95,13 +96,18 @@ function remove({ record }: Rules, entry: Entry): void {
   closeCase({ record }, entry);
 }
 
-function verify({ record }: Rules, entry: Entry, at: number): boolean {
+function verify({ events, record }: Rules, entry: Entry, at: number): boolean {
   if (!entry.attached) return false;
   if (entry.status === 'pending' || entry.status === 'failed') newLife(entry, at);
   // It keeps its name or its traffic; a running check is stale.
   else entry.checks += 1;
   if (entry.status === 'live' || entry.status === 'drifted') return true;
-  record(entry, 'domain.reverify_requested');
+  const { project, hostname } = entry;
+  const last = events.findLast(
+    (one) => one.project === project && one.hostname === hostname && one.type.startsWith('domain.'),
+  );
+  // A repetition is counted in the same event.
+  if (last?.type !== 'domain.reverify_requested') record(entry, 'domain.reverify_requested');
   return true;
 }
 

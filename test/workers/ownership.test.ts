@@ -211,7 +211,9 @@ describe('a right check of a name that no other project has', () => {
 describe('the project that holds a name', () => {
   const claimsOn = async ({ id }: LoadedDomain) => {
     const where = { domainId: id, type: 'domain.contested' };
-    const events = await stored.database.prisma.event.findMany({ where, select: { data: true } });
+    const select = { data: true } as const;
+    const orderBy = { id: 'asc' } as const;
+    const events = await stored.database.prisma.event.findMany({ where, orderBy, select });
     return events.map(({ data }) => data);
   };
 

@@ -8,6 +8,7 @@ type Findings = { readonly findings: readonly Finding[] };
 
 /** The store adds the domain, the time and the sequence number. */
 export type DomainEvent =
+  /** In the same status, repetitions are counted in this event (`count`, `lastAt`). */
   | { readonly type: 'domain.reverify_requested' }
   /** `record`: the record to create, as far as known before the first check. */
   | { readonly type: 'domain.added'; readonly record: DnsRecord }

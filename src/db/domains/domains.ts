@@ -13,7 +13,7 @@ import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
 import { andVisible, ofVisibleProject, visibleProject } from '../access.ts';
 import type { Tx } from '../engine/transaction.ts';
-import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
+import { about, countRepetition, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
@@ -194,7 +194,8 @@ async function requestVerify(
   const change = decide(row, { kind: 'verify_requested' }, at);
   // The new version makes a running check stale, which could otherwise delay the requested one.
   await commit(tx, row, change, at);
-  await recordEvents(tx, about(id, change.events), at);
+  const isRepeated = change.events.length > 0 && (await countRepetition(tx, id, at));
+  if (!isRepeated) await recordEvents(tx, about(id, change.events), at);
   const domain = await detailsIn(tx, id);
   return { domain, ended: change.epoch === 'next' ? { id, epoch } : null };
 }

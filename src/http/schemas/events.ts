@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type EventType, escalationEnds } from '../../core/life/events.ts';
 import { TEST_TYPE } from '../../webhooks/message.ts';
 import { idOfCursor } from '../pipeline/cursor.ts';
-import { int64, time, uuid } from '../pipeline/json.ts';
+import { int64, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
@@ -37,8 +37,14 @@ export const eventType = explainedEnum('EventType', 'Type of an event', eventWor
 
 export const eventTypes: readonly string[] = Object.keys(eventWords);
 
-/** `data` by event type. Types not listed have an empty object. */
-const withData = {
+/** `data` by event type. */
+const dataOf = {
+  'domain.reverify_requested': z.object({
+    count: wholeNumber({ min: 2, max: 2_147_483_647 })
+      .optional()
+      .describe('Requests in the same status, if more than one'),
+    lastAt: time().optional().describe('Time of the last of them'),
+  }),
   'domain.added': z.object({ record: dnsRecord }),
   'domain.live': z.object({ issuer: z.string(), expiresAt: time() }),
   'domain.findings_changed': z.object({
@@ -81,31 +87,24 @@ const withData = {
     cause: escalationCause,
     reason: z.enum(escalationEnds).describe('Why it was closed'),
   }),
-} as const satisfies Partial<Readonly<Record<EventType, z.ZodType>>>;
+} as const satisfies Readonly<Record<EventType, z.ZodType>>;
 
-/** The types without data share one object in the document. */
-const plain = Object.entries(eventWords).filter(([type]) => !Object.hasOwn(withData, type));
+// Every key of `dataOf` is an event type.
+const typeOf = (type: string) => z.literal(type).describe(eventWords[type as EventType]);
 
-const plainType = () =>
-  z.enum(plain.map(([type]) => type)).meta({ 'x-enumDescriptions': Object.fromEntries(plain) });
-// Every key of `withData` is an event type.
-const typeWithData = (type: string) => z.literal(type).describe(eventWords[type as EventType]);
-
-const [plainEvent, ...otherEvents] = [
-  anEvent(plainType(), z.object({}).describe('No data')),
-  ...Object.entries(withData).map(([type, data]) => anEvent(typeWithData(type), data)),
-] as const;
+const [firstEvent, ...otherEvents] = Object.entries(dataOf).map(([type, data]) =>
+  anEvent(typeOf(type), data),
+) as [AnEvent, ...AnEvent[]]; // `dataOf` has types
 
 /** `type` determines the fields of `data`. A webhook message adds the project's ID. */
 export const event = z
-  .discriminatedUnion('type', [plainEvent, ...otherEvents])
+  .discriminatedUnion('type', [firstEvent, ...otherEvents])
   .meta({ id: 'Event', description: 'Event of a domain' });
 
-/** A webhook's message about an event: `type` is also that of `data`. */
-const [plainMessage, ...otherMessages] = [
-  aMessage(plainType(), plainEvent),
-  ...otherEvents.map((one) => aMessage(typeWithData(one.shape.type.value), one)),
-] as const;
+/** A webhook's message about an event: `type` is also that of `data`, where it is described. */
+const [firstMessage, ...otherMessages] = [firstEvent, ...otherEvents].map((one) =>
+  aMessage(one.shape.type.value, one),
+) as [EventMessage, ...EventMessage[]];
 
 const testMessage = z.object({
   type: z.literal(TEST_TYPE).describe('Sent on request, to try a receiver'),
@@ -115,7 +114,7 @@ const testMessage = z.object({
 
 /** The body of every request to a receiver (Standard Webhooks 1.0.0). */
 export const webhookMessage = z
-  .discriminatedUnion('type', [plainMessage, ...otherMessages, testMessage])
+  .discriminatedUnion('type', [firstMessage, ...otherMessages, testMessage])
   .meta({ id: 'WebhookMessage', description: 'Body of a webhook request' });
 
 export const eventList = z.array(event);
@@ -125,9 +124,11 @@ export const timelineQuery = z.strictObject({
   cursor: cursorOf(idOfCursor),
 });
 
-function aMessage<Type extends z.ZodType<string>>(type: Type, about: z.ZodObject) {
+type EventMessage = ReturnType<typeof aMessage>;
+
+function aMessage(type: string, about: z.ZodObject) {
   return z.object({
-    type,
+    type: z.literal(type),
     timestamp: time().describe('When the event happened'),
     data: about.extend({ projectId: uuid().describe('ID of the project') }),
   });
@@ -137,7 +138,9 @@ function findings() {
   return z.array(finding);
 }
 
-function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
+type AnEvent = ReturnType<typeof anEvent>;
+
+function anEvent(type: z.ZodLiteral<string>, data: z.ZodType) {
   return z.object({
     id: int64().describe('Number of the event in the project: 1, 2, 3 …, without gaps'),
     type,

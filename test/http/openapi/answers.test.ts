@@ -33,7 +33,7 @@ describe('The OpenAPI document covers', () => {
     'domain.recovered': { findings: [] },
     'domain.unverified': { findings: [finding] },
     'certificate.ended': { expiresAt: '2026-11-20T12:00:00.000Z' },
-    'domain.reverify_requested': {},
+    'domain.reverify_requested': { count: 300, lastAt: noon.toISOString() },
     'domain.claimed_elsewhere': { proof: 'cname', found: 't.edge.test' },
     'domain.contested': { isPublished: true },
     'domain.findings_changed': { appeared: [finding], cleared: [] },
