@@ -177,6 +177,8 @@ async function holdMaker(
 }
 
 type Rotation = {
+  /** The key that asks, which can be the rotated one. Null: from the command line. */
+  readonly askerId: string | null;
   readonly successor: { readonly id: string; readonly digest: Uint8Array<ArrayBuffer> };
   /** How long the key stays valid beside its successor; 0 ends it at once. */
   readonly graceMs: number;
@@ -193,7 +195,10 @@ export type RotationResult =
       /** Keys that it made, which now end with the successor. */
       readonly movedIds: readonly string[];
     }
-  | { readonly kind: 'not_found' | 'ended' | 'has_successor' | 'last_admin' }
+  /** `made_asker`: it made the key that asks, directly or not. */
+  | { readonly kind: 'not_found' | 'ended' | 'has_successor' | 'last_admin' | 'made_asker' }
+  /** The successor would live longer than the key that asks. */
+  | { readonly kind: 'outlives_asker'; readonly endsAt: Date }
   /** The key's predecessor is valid until `endsAt`; a successor would make three valid keys. */
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
@@ -212,8 +217,8 @@ export function liveKey(now: Date) {
 }
 
 /**
- * The successor has the same lifetime, but ends with the key's maker, and gets the keys that it made. Ends the key after the grace or at its own expiry, whichever
- * is sooner. The caller holds the lock.
+ * The successor has the same lifetime, but ends with the key's maker, and gets the keys that it made.
+ * Ends the key after the grace or at its own expiry, whichever is sooner. The caller holds the lock.
  */
 async function rotate(
   tx: Tx,
@@ -225,13 +230,15 @@ async function rotate(
   if (key === null) return { kind: 'not_found' };
   const refused = await whyNot(tx, key, rotation);
   if (refused !== null) return refused;
-  const { successor, graceMs, now } = rotation;
+  const { successor, graceMs, now, askerId } = rotation;
   const graceEnd = new Date(now.getTime() + graceMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt < graceEnd ? key.expiresAt : graceEnd;
   const { name, scopes, accountId, projectIds, madeBy } = key;
   const granted = { name, scopes, accountId, projectIds, madeBy };
   const maker = madeBy === null ? null : await tx.apiKey.findUnique({ where: { id: madeBy } });
   const successorEnd = earlier(sameLifeFrom(now, key), maker?.expiresAt ?? null);
+  const beyond = await reachesBeyond(tx, askerId, id, successorEnd);
+  if (beyond) return beyond;
   const made = await tx.apiKey.create({
     data: { ...successor, ...granted, createdAt: now, expiresAt: successorEnd },
     omit: { digest: true },
@@ -249,6 +256,21 @@ async function rotate(
     endsAt: expiresAt,
     movedIds,
   };
+}
+
+/** A key gives another one's successor no longer life than its own. Null: it does not. */
+async function reachesBeyond(
+  tx: Tx,
+  askerId: string | null,
+  id: string,
+  successorEnd: Date | null,
+): Promise<RotationResult | null> {
+  if (askerId === null || askerId === id) return null;
+  if ((await madeFrom(tx, id)).includes(askerId)) return { kind: 'made_asker' };
+  const asker = await tx.apiKey.findUnique({ where: { id: askerId } });
+  const expiresAt = asker?.expiresAt ?? null;
+  const isLater = expiresAt !== null && (successorEnd === null || successorEnd > expiresAt);
+  return isLater ? { kind: 'outlives_asker', endsAt: expiresAt } : null;
 }
 
 /** Null: never. */

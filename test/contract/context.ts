@@ -18,6 +18,8 @@ export type Context = {
   readonly restrictedKey: string;
   /** Of the account; creates keys that do not outlive it. */
   readonly expiringKey: string;
+  /** Of the account, without an end. */
+  readonly lastingKeyId: string;
   readonly petId: string;
   /** A paid project with a deploy. */
   readonly projectId: string;
@@ -86,6 +88,11 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     accountId: account.id,
     expiresAt: '2089-01-01T00:00:00Z',
   });
+  const lasting = await post('/v1/keys', {
+    name: 'lasting',
+    scopes: ['keys:read'],
+    accountId: account.id,
+  });
   const pet = await post('/v1/pets', { name: `Rex ${unique}`, categoryId: 7 });
   const project = await makeProject('docs', 'pro');
   const free = await makeProject('free', 'free');
@@ -131,6 +138,7 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     closedAccountId: closed.id,
     restrictedKey: restricted.key,
     expiringKey: expiring.key,
+    lastingKeyId: lasting.id,
     petId: pet.id,
     projectId: project.id,
     freeProjectId: free.id,

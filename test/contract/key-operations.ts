@@ -64,6 +64,15 @@ export const keyOperations: Readonly<Record<string, OperationAsks>> = {
         'last_admin_key',
         () => ({ params: { keyId: 'configured' }, json: { graceSeconds: 0 } }),
       ],
+      [
+        409,
+        'outlives_maker',
+        ({ expiringKey, lastingKeyId }) => ({
+          headers: { authorization: `Bearer ${expiringKey}` },
+          params: { keyId: lastingKeyId },
+          json: { graceSeconds: 60 },
+        }),
+      ],
     ],
   },
   listSessions: { success: [200, () => ({})] },

@@ -40,7 +40,7 @@ describe.each(databases)('API keys on %s', (storage) => {
   const admin = { scopes: ['admin'] } as const;
   const aSuccessor = (id = mintKey().id) => ({ id, digest: digestOf(`the key ${id}`) });
   const rotate = (id: string, to: string, { graceMs = DAY, now = noon } = {}) =>
-    keys.rotate(wholeInstallation, id, { successor: aSuccessor(to), graceMs, now });
+    keys.rotate(wholeInstallation, id, { askerId: null, successor: aSuccessor(to), graceMs, now });
   const live = async (now: Date) =>
     (await keys.list(wholeInstallation, everyKey)).rows
       .filter((key) => isLive(key, now))
@@ -68,6 +68,24 @@ describe.each(databases)('API keys on %s', (storage) => {
     });
     expect(await keys.get(wholeInstallation, 'a')).toEqual(shown[1]);
     expect(await keys.get(wholeInstallation, 'c')).toBeNull();
+  });
+
+  it('give another key no longer life than their own, and never rotate their maker', async () => {
+    const end = later(noon, DAY);
+    await make('maker', admin);
+    await make('short', { ...admin, expiresAt: end });
+    await make('later', { expiresAt: later(noon, 2 * DAY) });
+    await prisma.apiKey.update({ where: { id: 'short' }, data: { madeBy: 'maker' } });
+    const rotateBy = async (askerId: string, id: string) => {
+      const rotation = { askerId, successor: aSuccessor(), graceMs: DAY, now: noon };
+      return keys.rotate(wholeInstallation, id, rotation);
+    };
+    expect(await rotateBy('short', 'maker')).toEqual({ kind: 'made_asker' });
+    expect(await rotateBy('short', 'later')).toEqual({ kind: 'outlives_asker', endsAt: end });
+    expect(await keys.list(wholeInstallation, everyKey)).toMatchObject({ rows: { length: 3 } });
+    expect(await rotateBy('maker', 'later')).toMatchObject({ kind: 'rotated' });
+    const own = await rotateBy('short', 'short');
+    expect(own).toMatchObject({ kind: 'rotated', successor: { expiresAt: end } });
   });
 
   it('are found by their ID, or by their digest alone', async () => {

@@ -102,7 +102,10 @@ export const errors = {
   too_many_webhooks: [409, 'The maximum number of webhooks is reached. Delete one first.'],
   webhook_disabled: [409, 'This webhook is disabled. Enable it first.'],
   key_ended: [409, 'This key is expired or revoked. Create a new one.'],
-  outlives_maker: [409, 'A key must not outlive the key that creates it.'],
+  outlives_maker: [
+    409,
+    'A key must not outlive the key that creates it, nor rotate the key that made it.',
+  ],
   key_rotated: [409, 'This key was already rotated. Use its successor.'],
   rotation_under_way: [
     409,

@@ -157,7 +157,14 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
     bodyExample: { graceSeconds: 86_400 },
     bodyIsOptional: true,
     success: success(201, 'The new key', rotatedKey, rotatedKeyExample, mintedHeaders),
-    refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
+    refusals: [
+      'key_not_found',
+      'key_ended',
+      'key_rotated',
+      'rotation_under_way',
+      'last_admin_key',
+      'outlives_maker',
+    ],
     handle: async ({ access, key: asking, params: { keyId }, body: { graceSeconds } }) => {
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
       if (unfit !== null) return unfit;
@@ -165,7 +172,9 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
       const { id, token } = mintKey();
       const successor = { id, digest: digestOf(token) };
       const graceMs = graceSeconds * 1_000;
-      const result = await apiKeys.rotate(access, keyId, { successor, graceMs, now: at });
+      const askerId = asking?.id ?? null;
+      const rotation = { askerId, successor, graceMs, now: at };
+      const result = await apiKeys.rotate(access, keyId, rotation);
       if (result.kind !== 'rotated') return refuseRotation(result);
       const forgetOld = async () => forget(keyId);
       const { endsAt: expiresAt, movedIds: keyIds } = result;
@@ -238,6 +247,12 @@ function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): R
       'This is the last key with admin: set a grace period, otherwise losing this response locks everyone out.',
     );
   }
+  if (result.kind === 'outlives_asker') {
+    return refuse(
+      'outlives_maker',
+      `Your key ends at ${result.endsAt.toISOString()}, before the new key would. Rotate it with a key that lives longer.`,
+    );
+  }
   if (result.kind !== 'predecessor_live') return refuse(rotationCodes[result.kind]);
   const { predecessorId, endsAt } = result;
   return refuse(
@@ -250,6 +265,7 @@ const rotationCodes = {
   not_found: 'key_not_found',
   ended: 'key_ended',
   has_successor: 'key_rotated',
+  made_asker: 'outlives_maker',
 } as const;
 
 function refuseExpiry(expiresAt: Date | null, at: Date): Refusal | null {
