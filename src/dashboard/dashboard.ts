@@ -59,10 +59,10 @@ type DashboardService = Pick<
   'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets' | 'sessions'
 >;
 
-type DashboardChecks = { readonly forget: ForgetCredential; readonly signIns: SignInLimiters };
+type KeyChecks = { readonly forget: ForgetCredential; readonly signIns: SignInLimiters };
 
 /** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
-export function withDashboard(service: DashboardService, api: Api, checks: DashboardChecks): Api {
+export function withDashboard(service: DashboardService, api: Api, checks: KeyChecks): Api {
   const dashboard = createDashboard(service, api, checks);
   return {
     ...api,
@@ -97,11 +97,7 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-function createDashboard(
-  service: DashboardService,
-  api: Api,
-  { forget, signIns }: DashboardChecks,
-) {
+function createDashboard(service: DashboardService, api: Api, { forget, signIns }: KeyChecks) {
   const sessions = createSessions(service, forget);
   const { config, log, now } = service;
   const addressOf = readClientAddress(config.api.trustedProxies);
@@ -396,11 +392,7 @@ function refused(status: number, message: string): RawResponse {
   return sent(status, JSON.stringify({ error: message, message }), json);
 }
 
-function sent(
-  status: number,
-  text: string,
-  { type, cache }: { readonly type: string; readonly cache: string },
-): RawResponse {
+function sent(status: number, text: string, as: { type: string; cache: string }): RawResponse {
   const policy = { 'content-security-policy': BOARD_POLICY };
-  return { status, headers: { ...headersOf(text, type, cache), ...policy }, body: text };
+  return { status, headers: { ...headersOf(text, as.type, as.cache), ...policy }, body: text };
 }

@@ -6,7 +6,7 @@ import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
 
 export type SessionDetails = Prisma.SessionGetPayload<typeof shown>;
 
-/** An account sees the sessions of its own keys. A session ends with its key. */
+/** An account sees the sessions of its keys. A session ends with its key. */
 export type SessionStore = {
   /** By the digest of its token. Both can have ended. */
   find(

@@ -19,7 +19,7 @@ export function trustedProxies(networks: readonly string[]): (address: string) =
 
 /**
  * `networks`: addresses or `10.0.0.0/8`, as validated by src/config/config.ts. An IPv4-mapped address
- * counts as its IPv4 address; an invalid one is no member.
+ * counts as its IPv4 address; an invalid one matches none.
  */
 export function membersOf(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
