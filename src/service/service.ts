@@ -100,7 +100,7 @@ export type Service = Opened &
     readonly ownPorts: OwnPorts;
     /** Of the address in a URL, when a deploy is reported. Never rejects. */
     readonly checkUpstream: CheckUpstream;
-    /** The TXT value that proves a project's ownership of an apex. */
+    /** The TXT value that proves a claim. */
     proofFor(domainId: string, hostname: string): string;
     /** Signs requests to a project's deploys. */
     signingKey(projectId: string, generation: number): Uint8Array;

@@ -80,9 +80,9 @@ describe('an apex added by two projects', () => {
         return valueIn(finding);
       });
     const first = await proofOf(other);
-    await apex.publish([address, ...txt('v=of somebody else')]);
+    await apex.publish([address, ...txt('v=of another service')]);
     await other.call('POST', `${other.domainPath}/verify`);
-    expect(await proofOf(other, 'v=of somebody else')).toBe(first);
+    expect(await proofOf(other, 'v=of another service')).toBe(first);
     // The record of a removed claim proves nothing: the next claim has its own.
     await other.call('DELETE', other.domainPath);
     await apex.publish([address, ...txt(first)]);
@@ -150,7 +150,7 @@ describe('an apex also added by another project before it is live', () => {
 });
 
 describe('an apex that a project left, while its A record stays', () => {
-  it('is live for nobody else, nor for the project again, before the TXT record', async () => {
+  it('is live for no project, not even the same one, before the TXT record', async () => {
     const started = await startApex();
     const { apex, one: owner, other: sameAccount } = started;
     await settle(started);
@@ -175,7 +175,7 @@ describe('an apex that a project left, while its A record stays', () => {
 
     await owner.addAgain();
     const wanted = await heldIn(owner, 'ownership_unproven');
-    expect(wanted.summary).toContain('had our addresses before it was added');
+    expect(wanted.summary).toContain('had our addresses in every check');
     expect(await owner.story()).not.toContain('+held_elsewhere');
     await apex.publish([address, ...txt(valueIn(wanted))]);
     await until('it is live', async () => (await owner.domain()).status === 'live');

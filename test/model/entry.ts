@@ -37,7 +37,7 @@ export type Entry = {
   wasMissing: boolean;
   /** When it last got the name, counted over all entries; 0: never. */
   heldAt: number;
-  /** The newest addition is the one that got it. */
+  /** The newest addition is the one that got it, and has not failed since. */
   isSameClaim: boolean;
 };
 

@@ -132,7 +132,7 @@ function closeCase({ record }: Pick<Rules, 'record'>, entry: Entry): void {
   record(entry, 'escalation.closed');
 }
 
-/** `rivals`: the holder and pending claims when the check decided; null: it proved the name by itself. */
+/** `rivals`: the holder and pending claims when the check decided; null: the records proved the name. */
 type Checked = { readonly seen: Shown; readonly rivals: readonly Entry[] | null };
 type Saw = Checked & { readonly at: number; readonly fence: Fence };
 
@@ -197,7 +197,7 @@ function unverified({ record }: Rules, entry: Entry, at: number): void {
 }
 
 function failed({ record }: Rules, entry: Entry, at: number): void {
-  Object.assign(entry, { status: 'failed', since: at });
+  Object.assign(entry, { status: 'failed', since: at, isSameClaim: false });
   record(entry, 'domain.failed');
   closeCase({ record }, entry);
 }
@@ -232,15 +232,15 @@ function isProven(entry: Entry, others: readonly Entry[], { proofs }: Shown): bo
   return proofs.includes(entry.project) && !others.some(({ project }) => proofs.includes(project));
 }
 
-/** The addresses came after the claim, or the claim had the name last. */
+/** The claim had the name last and did not fail, or the addresses came after the claim. */
 function isAnswered({ entries }: Rules, entry: Entry): boolean {
-  if (rivals(entries, entry).length > 0) return false;
+  const others = rivals(entries, entry);
   const last = entries
     .filter(({ hostname, heldAt }) => hostname === entry.hostname && heldAt > 0)
     .toSorted((one, other) => one.heldAt - other.heldAt)
     .at(-1);
-  if (last !== undefined && last !== entry) return false;
-  return entry.wasMissing || (last === entry && entry.isSameClaim);
+  if (last === entry && entry.isSameClaim && !others.some(holds)) return true;
+  return others.length === 0 && (last === undefined || last === entry) && entry.wasMissing;
 }
 
 function issued(

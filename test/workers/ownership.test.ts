@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
 import { explain } from '../../src/core/diagnosis/findings.ts';
+import { HOUR } from '../../src/core/time.ts';
 import { createAccountStore } from '../../src/db/accounts.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { missing, noon, right, unknown } from '../support/builders.ts';
+import { later, missing, noon, right, unknown } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import { checkRight, observedAt, type Place, proofFor, type Txt } from './claim-world.ts';
 
@@ -34,18 +35,29 @@ const verifiedAgain = async (id: string) => {
   return stored.load(id);
 };
 
+/** Its checks of the DNS are forgotten, so only its holding can count. */
+const withoutChecks = async (id: string) => {
+  const { prisma } = stored.database;
+  await prisma.event.deleteMany({ where: { domainId: id, type: 'domain.findings_changed' } });
+  await prisma.domain.update({ where: { id }, data: { findings: [] } });
+  return stored.load(id);
+};
+
 /** Who held the name last; the claim to check. */
 const histories = {
   none: async (hostname: string) => stored.pending(hostname),
   'this claim': async (hostname: string) => {
     const { id } = await verifiedAgain((await stored.pending(hostname)).id);
-    const data = { status: 'failed', failedAt: noon, verifiedAt: null } as const;
-    await stored.database.prisma.domain.update({ where: { id }, data });
-    // Its checks of the DNS are forgotten, so only its holding can count.
-    await stored.database.prisma.event.deleteMany({
-      where: { domainId: id, type: 'domain.findings_changed' },
-    });
-    return stored.load(id);
+    await stored.check(await stored.load(id), missing);
+    return withoutChecks(id);
+  },
+  'this claim, which failed': async (hostname: string) => {
+    const { id } = await verifiedAgain((await stored.pending(hostname)).id);
+    await stored.check(await stored.load(id), missing);
+    await stored.check(await stored.load(id), missing, later(noon, 49 * HOUR));
+    const failed = await withoutChecks(id);
+    expect(failed.state.status).toBe('failed');
+    return failed;
   },
   'an earlier claim of the project': async (hostname: string) => {
     const { id, projectId, target } = await verifiedAgain((await stored.pending(hostname)).id);
@@ -121,16 +133,24 @@ const rows: readonly Row[] = places.flatMap((place) =>
   ),
 );
 
+const ownHistories: readonly History[] = [
+  'none',
+  'this claim',
+  'this claim, which failed',
+  'an earlier claim of the project',
+];
+
 /** The specification. */
 function isProven({ place, last, before, txt }: Row): boolean {
-  if (place === 'sub' || txt === 'claimant' || last === 'this claim') return true;
-  const isFree = last === 'none' || last === 'an earlier claim of the project';
+  if (place === 'sub' || txt === 'claimant') return true;
+  if (last === 'this claim' && place !== 'wildcard') return true;
+  const isFree = ownHistories.includes(last);
   const cameAfter = before.startsWith('no record');
   return isFree && cameAfter && (place === 'apex' || place === 'proxied');
 }
 
 function reasonFor({ place, last }: Row) {
-  if (last !== 'none' && last !== 'an earlier claim of the project') {
+  if (!ownHistories.includes(last)) {
     return { code: 'held_elsewhere', heldBefore: true };
   }
   const routes = { apex: 'addresses', wildcard: 'wildcard', proxied: 'proxy', unseen: 'proxy' };
@@ -182,8 +202,10 @@ describe('a right check of a name that no other project has', () => {
     expect((await wordsOf('apex', 'a project that removed it'))?.summary).toMatch(
       /^Another project used owned-\d+\.example here before\./,
     );
-    expect((await wordsOf('apex', 'none'))?.summary).toContain('had our addresses before');
-    expect((await wordsOf('proxied', 'none'))?.summary).toContain('was behind a proxy before');
+    expect((await wordsOf('apex', 'none'))?.summary).toContain('had our addresses in every check');
+    expect((await wordsOf('proxied', 'none'))?.summary).toContain(
+      'was behind a proxy in every check',
+    );
     const wildcard = await wordsOf('wildcard', 'none');
     expect(wildcard?.summary).toContain('by a wildcard record');
     expect(wildcard?.action).toMatch(
@@ -243,6 +265,16 @@ describe('the project that holds a name', () => {
     await stored.database.prisma.domain.update({ where: { id: holder.id }, data });
     await check(await stored.load(holder.id), 'none', 'apex');
     expect((await stored.load(holder.id)).state.status).toBe('live');
+  });
+
+  it('gets it back without a proof after a wrong check, beside a pending claim', async () => {
+    const holder = await stored.verified('back-at-once.example');
+    await stored.pending(holder.hostname);
+    await stored.check(holder, missing);
+    const pending = await stored.load(holder.id);
+    expect(pending.state.status).toBe('pending');
+    await check(pending, 'none', 'apex');
+    expect((await stored.load(holder.id)).state.status).toBe('verified');
   });
 
   it('gets no event if its claim is only pending, too', async () => {

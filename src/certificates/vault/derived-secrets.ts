@@ -1,6 +1,7 @@
 /** Shared secrets, derived from a KEK once, then stored (docs/decisions/0018-key-rotation.md). */
 
 import { createHmac } from 'node:crypto';
+import { PROOF_PREFIX } from '../../core/names/proof.ts';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -82,7 +83,7 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);
   return (domainId: string, hostname: string): string =>
-    `signpost-domain-verification=${characters(domainId, hostname)}`;
+    `${PROOF_PREFIX}${characters(domainId, hostname)}`;
 }
 
 /** 32 bytes, never stored. `secret`: `signing` of the derived secrets. */

@@ -3,7 +3,7 @@
  * holds the name.
  */
 import { recordFor, zoneBelow } from '../names/instructions.ts';
-import type { Proof, ProofSeen } from '../names/proof.ts';
+import { isAtApex, PROOF_PREFIX, type Proof, type ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';
 import type { Observation } from './observation.ts';
 import { passageOf } from './proxies.ts';
@@ -45,16 +45,13 @@ export const claims: FamilyOf<ClaimFinding> = {
     explain: ({ hostname, heldBefore = false, proof }) => {
       const summary = heldBefore
         ? `Another project used ${hostname} here before. Its DNS records can be left over, so they do not prove who owns it now.`
-        : `Another project also has ${hostname}, or had it, and its addresses do not prove who owns it.`;
-      const otherWay = heldBefore
-        ? ''
-        : ' If the other project is in your account, you can remove the name there instead.';
-      return { summary, ...proofWords(proof, hostname, otherWay) };
+        : `Another project also has ${hostname}, or had it, and its records do not prove who owns it.`;
+      return { summary, ...proofWords(proof, hostname) };
     },
   },
   ownership_unproven: {
     meaning:
-      'The name led here before it was added, or by a wildcard, so the records do not prove whose it is',
+      'The name led here as long as it was checked, or by a wildcard, so the records do not prove whose it is',
     severity: 'blocks',
     actor: 'customer',
     order: 151,
@@ -65,7 +62,7 @@ export const claims: FamilyOf<ClaimFinding> = {
       ...proofWords(
         proof,
         hostname,
-        route === 'addresses'
+        isAtApex(proof.record)
           ? ''
           : ` Or, without a proxy, create the CNAME record of exactly ${hostname} with the value ${target}, which proves it, too.`,
       ),
@@ -77,9 +74,9 @@ const summaries: { readonly [R in SharedRoute]: (hostname: string) => string } =
   wildcard: (hostname) =>
     `${hostname} leads here by a wildcard record that covers many names, so the DNS does not prove who owns this one.`,
   proxy: (hostname) =>
-    `${hostname} was behind a proxy before it was added here, so its records do not prove who owns it.`,
+    `${hostname} was behind a proxy in every check since it was added, or can be so by a wildcard. So its records do not prove who owns it.`,
   addresses: (hostname) =>
-    `${hostname} had our addresses before it was added here. All projects share them, so they do not prove who owns it.`,
+    `${hostname} had our addresses in every check since it was added. All projects share them, so they do not prove who owns it.`,
 };
 
 /**
@@ -101,7 +98,7 @@ export function sharedRouteOf(
   return { route: isWildcard ? 'wildcard' : 'proxy', answersClaim: sibling === 'nxdomain' };
 }
 
-function proofWords(proof: Proof, hostname: string, otherWay: string) {
+function proofWords(proof: Proof, hostname: string, otherWay = '') {
   const { type, fullName, value } = proof.record;
   return {
     expected: `${type} ${fullName} → ${value}`,
@@ -132,7 +129,7 @@ const actions: {
   missing: (proof, hostname, otherWay) =>
     `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check.${otherWay}`,
   both: ({ record: { fullName, value } }) =>
-    `Both projects’ records exist, so ownership does not change. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
+    `Both projects’ records exist, so ownership does not change. Delete the other TXT record at ${fullName} that starts with “${PROOF_PREFIX}”, and keep the one with “${value}”.`,
   partial: () =>
     'No action needed in most cases. Your name servers update within minutes. We check again automatically.',
   unknown: (proof, hostname) =>

@@ -20,7 +20,7 @@ export type ProofRecord = {
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
-/** Found values: at most 5, sorted and cut. */
+/** Found values: at most 5, cut, and those of claims first. */
 export type Proof = {
   readonly record: ProofRecord;
   readonly seen: ProofSeen;
@@ -29,11 +29,18 @@ export type Proof = {
 
 /** An underscored name (RFC 8552, 1) does not conflict with other records of the name. */
 const LABEL = '_signpost';
+/** Of every claim's value. */
+export const PROOF_PREFIX = 'signpost-domain-verification=';
 /** Enough to recognize a mistake. */
 const [FOUND_MAX, FOUND_LENGTH_MAX] = [5, 200];
 
 export function proofNameOf(hostname: string): string {
   return `${LABEL}.${hostname}`;
+}
+
+/** No CNAME can prove an apex. */
+export function isAtApex({ name }: ProofRecord): boolean {
+  return name === LABEL;
 }
 
 /** `zone`: default: the registrable domain. */
@@ -60,7 +67,8 @@ export function checkProof(
 ): Pick<Proof, 'seen' | 'found'> {
   const conclusive = answers.filter(isConclusive).map((answer) => recordsOf(answer).map(plain));
   const all = [...new Set(conclusive.flat())].sort();
-  const found = all
+  const proofs = all.filter((text) => text.startsWith(PROOF_PREFIX));
+  const found = [...new Set([...proofs, ...all])]
     .slice(0, FOUND_MAX)
     .map((text) => printable(text, FOUND_LENGTH_MAX) || '(empty)');
   return { seen: seenIn(conclusive, all, values), found };

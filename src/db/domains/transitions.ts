@@ -116,11 +116,13 @@ async function takeName(tx: Tx, move: CheckSave): Promise<Taken | Unproven> {
   if (holdsName(domain.state)) return notHeld;
   const shared = sharedRouteOf(domain, move.observed.observation);
   const rivals = await findRivals(tx, domain);
-  const proof = proofOf(move, shared, rivals);
   const holder = rivals.find(holdsName);
   // A rival that does not hold the name loses nothing. Its own next check finds the name held.
-  if (proof !== null) return holder === undefined ? notHeld : takeFrom(tx, move, holder, proof);
-  const because = rivals.length > 0 ? 'held' : await whyUnproven(tx, domain, shared);
+  const take = (proof: ProofKind) =>
+    holder === undefined ? notHeld : takeFrom(tx, move, holder, proof);
+  if (shared === null) return take('cname');
+  if (hasTxtRecord(move, rivals)) return take('txt');
+  const because = holder === undefined ? await whyUnproven(tx, domain, shared, rivals) : 'held';
   if (because === null) return notHeld;
   await reportWaiting(tx, domain, at);
   return { kind: 'unproven', because, rivals: rivals.map(({ id }) => id) };
@@ -129,7 +131,7 @@ async function takeName(tx: Tx, move: CheckSave): Promise<Taken | Unproven> {
 type Claimant = Pick<LoadedDomain, 'id' | 'projectId' | 'hostname'>;
 type Rival = Pick<LoadedDomain, 'id'> & { readonly status: DomainStatus };
 type ProofKind = 'cname' | 'txt';
-type SharedWay = ReturnType<typeof sharedRouteOf>;
+type SharedWay = NonNullable<ReturnType<typeof sharedRouteOf>>;
 
 /** Enough for any name that several projects want. */
 const RIVALS_MAX = 1_000;
@@ -151,16 +153,8 @@ function findRivals(tx: Tx, { id, projectId, hostname }: Claimant): Promise<Riva
   });
 }
 
-/** A CNAME to its own target proves ownership; any other way needs the claim's TXT record. */
-function proofOf(
-  { provenAgainst }: CheckSave,
-  shared: SharedWay,
-  rivals: readonly Rival[],
-): ProofKind | null {
-  if (shared === null) return 'cname';
-  return provenAgainst !== undefined && rivals.every(({ id }) => provenAgainst.includes(id))
-    ? 'txt'
-    : null;
+function hasTxtRecord({ provenAgainst }: CheckSave, rivals: readonly Rival[]): boolean {
+  return provenAgainst !== undefined && rivals.every(({ id }) => provenAgainst.includes(id));
 }
 
 /**
@@ -171,11 +165,12 @@ async function whyUnproven(
   tx: Tx,
   { id, projectId, hostname }: Claimant,
   shared: SharedWay,
+  rivals: readonly Rival[],
 ): Promise<UnprovenBecause | null> {
   const last = await findLastHolder(tx, hostname);
-  if (last?.id === id) return null;
+  if (last?.id === id && shared.route !== 'wildcard' && !(await hasFailed(tx, id))) return null;
+  if (rivals.length > 0) return 'held';
   if (last !== null && last.projectId !== projectId) return 'held_before';
-  if (shared === null) return null;
   return shared.answersClaim && (await ledElsewhere(tx, id)) ? null : shared.route;
 }
 
@@ -191,6 +186,16 @@ async function findLastHolder(
       ORDER BY event.id DESC LIMIT 1) AS verified
     WHERE hostname = ${hostname} ORDER BY verified.id DESC LIMIT 1`;
   return last ?? null;
+}
+
+/** Since it got the name. A claim that only lost its DNS or certificate for a while is still proven. */
+async function hasFailed(tx: Tx, domainId: string): Promise<boolean> {
+  const last = await tx.event.findFirst({
+    where: { domainId, type: { in: ['domain.verified', 'domain.failed'] } },
+    orderBy: { id: 'desc' },
+    select: { type: true },
+  });
+  return last?.type === 'domain.failed';
 }
 
 /** Enough for the checks of several windows. */

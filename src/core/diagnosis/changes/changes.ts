@@ -1,5 +1,6 @@
 /** What a customer has to do at the DNS provider, record by record. */
 
+import { PROOF_PREFIX } from '../../names/proof.ts';
 import { isSplit } from '../caa/caa-differ.ts';
 import { withoutParameters } from '../caa/caa-value.ts';
 import { actorOf, explain, type FindingOf } from '../findings.ts';
@@ -73,8 +74,7 @@ function proofChanges(place: ChangePlace): readonly DnsChange[] {
   if (finding === undefined) return [];
   const { record, seen, found } = finding.proof;
   const about = { type: 'TXT', name: record.name, ttl: place.record.ttl, servers: [] } as const;
-  const [prefix = ''] = record.value.split('=');
-  const others = found.filter((value) => value.startsWith(prefix) && value !== record.value);
+  const others = found.filter((value) => value.startsWith(PROOF_PREFIX) && value !== record.value);
   return [
     ...(seen === 'both' ? others : []).map(
       (value): DnsChange => ({
@@ -82,7 +82,7 @@ function proofChanges(place: ChangePlace): readonly DnsChange[] {
         ...about,
         value: foreign(value),
         state: 'to_do',
-        note: 'It belongs to the other project.',
+        note: 'It belongs to another claim on this name.',
       }),
     ),
     {
@@ -98,8 +98,8 @@ function proofChanges(place: ChangePlace): readonly DnsChange[] {
 const reasonsForProof = {
   held: 'Another project has or had this name.',
   wildcard: 'A wildcard record leads this name here.',
-  proxy: 'This name was behind a proxy before you added it.',
-  addresses: 'This name had our addresses before you added it.',
+  proxy: 'A proxy hides the record, as in every check since you added the name.',
+  addresses: 'The name had our addresses in every check since you added it.',
 } as const;
 
 const proofStates = {
