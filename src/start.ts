@@ -3,6 +3,7 @@ import { openVault } from './certificates/vault/open-vault.ts';
 import { type Config, rolesOf, type Storage } from './config/config.ts';
 import { openDatabase, requireUtc } from './db/engine/client.ts';
 import { migrate } from './db/engine/migrate.ts';
+import { transact } from './db/engine/transaction.ts';
 import { isUnavailable } from './db/engine/unavailable.ts';
 import type { EdgePorts } from './edge/edge.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
@@ -85,8 +86,14 @@ async function startRoles(
   return { api: http?.api ?? null, addresses };
 }
 
-async function makeFirstKey({ apiKeys, config, now }: Service): Promise<string | null> {
-  const { created } = await ensureApiKey(apiKeys, { configured: config.apiKey, now: now() });
+async function makeFirstKey({ apiKeys, audit, config, database, now }: Service) {
+  const { apiKey: configured } = config;
+  const operation = configured === undefined ? 'createFirstKey' : 'setConfiguredKey';
+  const record = (id: string) =>
+    audit.record({ operation, object: `/v1/keys/${id}`, keyId: null, status: 201, at: now() });
+  const { created } = await transact(database.prisma, () =>
+    ensureApiKey(apiKeys, { configured, now: now(), record }),
+  );
   return created;
 }
 

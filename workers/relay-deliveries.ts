@@ -6,6 +6,7 @@
  */
 import { DELIVERIES_KEPT_MS } from '../src/core/operations/webhook-plan.ts';
 import { MINUTE, SECOND, scaledMs } from '../src/core/time.ts';
+import { AUDIT_KEPT_MS } from '../src/db/audit.ts';
 import type { QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
 import type { Service } from '../src/service/service.ts';
 import { deliveriesInFlight } from './deliver-webhook.ts';
@@ -107,4 +108,5 @@ async function prune(service: Service, now: Date, stop: AbortSignal): Promise<vo
   }
   if (stop.aborted) return;
   await service.deliveries.pruneWebhooks(before);
+  await service.audit.prune(new Date(now.getTime() - AUDIT_KEPT_MS), PRUNED_AT_ONCE);
 }

@@ -4,6 +4,7 @@ import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { ErrorBody } from '../http/pipeline/errors.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { account } from '../http/schemas/accounts.ts';
+import type { auditEntry } from '../http/schemas/audit.ts';
 import type { domainSettings } from '../http/schemas/domain-settings.ts';
 import type { domain, finding, hostnameReading } from '../http/schemas/domains.ts';
 import type { escalationList } from '../http/schemas/escalations.ts';
@@ -127,6 +128,7 @@ export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
 export type Event = OnWire<z.infer<typeof event>>;
 /** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
+export type AuditView = OnWire<z.infer<typeof auditEntry>>;
 export type SessionView = OnWire<z.infer<typeof session>>;
 export type AccountView = OnWire<z.infer<typeof account>>;
 export type FleetView = OnWire<z.infer<typeof fleetProcesses>>;

@@ -23,6 +23,7 @@ import {
   type PageRoute,
 } from './layout.ts';
 import { accountPages } from './pages/accounts.ts';
+import { auditPages } from './pages/audit.ts';
 import { domainPages } from './pages/domain/page.ts';
 import { domainsPages } from './pages/domains.ts';
 import { keyPages } from './pages/keys.ts';
@@ -56,7 +57,7 @@ import {
 
 type DashboardService = Pick<
   Service,
-  'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets' | 'sessions'
+  'audit' | 'config' | 'database' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets' | 'sessions'
 >;
 
 type KeyChecks = { readonly forget: ForgetCredential; readonly signIns: SignInLimiters };
@@ -93,6 +94,7 @@ const pages: readonly PageRoute[] = [
   ...domainPages(),
   ...settingsPages(),
   ...keyPages(),
+  ...auditPages(),
   ...opsPages(),
 ];
 

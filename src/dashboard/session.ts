@@ -6,6 +6,7 @@ import { digestOf } from '../config/api-key.ts';
 import { wholeInstallation } from '../core/access.ts';
 import { type Scope, withImplied } from '../core/operations/scopes.ts';
 import { HOUR } from '../core/time.ts';
+import { createTransact } from '../db/engine/transaction.ts';
 import type { ForgetCredential } from '../http/keys/auth.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
@@ -63,11 +64,12 @@ const LIFETIME_MS = 12 * HOUR;
 /** Of a browser's name for itself. */
 const USER_AGENT_LENGTH = 200;
 
-export function createSessions(
-  { now, secrets, sessions }: Pick<Service, 'now' | 'secrets' | 'sessions'>,
-  forget: ForgetCredential,
-): Sessions {
+type SessionService = Pick<Service, 'audit' | 'database' | 'now' | 'secrets' | 'sessions'>;
+
+export function createSessions(service: SessionService, forget: ForgetCredential): Sessions {
+  const { database, now, secrets, sessions } = service;
   const secret = secrets.session;
+  const transact = createTransact(database.prisma);
   async function cookieOf({ endsAt, ...session }: DashboardSession): Promise<string> {
     const cookie = await new EncryptJWT(session)
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -82,7 +84,10 @@ export function createSessions(
       const [id, token] = [randomUUID(), randomBytes(32).toString('base64url')];
       const endsAt = new Date(createdAt.getTime() + LIFETIME_MS);
       const client = { address, userAgent: shownAgent(userAgent) };
-      await sessions.create({ id, digest: digestOf(token), keyId, createdAt, endsAt, ...client });
+      await transact(async () => {
+        await sessions.create({ id, digest: digestOf(token), keyId, createdAt, endsAt, ...client });
+        await record(service, 'signIn', { id, keyId, address });
+      });
       const csrf = randomBytes(16).toString('base64url');
       return cookieOf({ id, token, endsAt, csrf, scopes, reach, account: null });
     },
@@ -105,11 +110,32 @@ export function createSessions(
       }
     },
     async end({ id }) {
-      await sessions.end(wholeInstallation, id);
+      await transact(async () => {
+        const session = await sessions.get(wholeInstallation, id);
+        const hasEnded = await sessions.end(wholeInstallation, id);
+        if (session && hasEnded) await record(service, 'signOut', session);
+      });
       forget(id);
     },
     ended: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
   };
+}
+
+async function record(
+  { audit, now }: SessionService,
+  operation: 'signIn' | 'signOut',
+  { id, keyId, address }: { readonly id: string } & Pick<SignIn, 'keyId' | 'address'>,
+): Promise<void> {
+  await audit.record({
+    operation,
+    object: `/v1/sessions/${id}`,
+    keyId,
+    sessionId: id,
+    ofKeyId: keyId,
+    address,
+    status: 204,
+    at: now(),
+  });
 }
 
 /** Printable ASCII. */

@@ -52,8 +52,8 @@ export type ApiKeyStore = {
   create(access: Access, key: NewKey): Promise<KeyCreation>;
   /** Only if there is no other key, not even a revoked one. */
   createFirst(key: NewKey): Promise<boolean>;
-  /** Replaces the key with the same id. Does nothing if the digest is known under any id. */
-  put(key: NewKey): Promise<void>;
+  /** Replaces the key with the same id. False if the digest is known under any id: nothing changed. */
+  put(key: NewKey): Promise<boolean>;
   /** One transaction. Any result but `rotated` changed nothing. */
   rotate(access: Access, id: string, rotation: Rotation): Promise<RotationResult>;
   /**
@@ -124,12 +124,13 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
   };
 }
 
-async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
+async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<boolean> {
   // A known key stays unchanged: a restart must not bring back a revoked or rotated one.
-  if ((await tx.apiKey.count({ where: { digest: key.digest } })) > 0) return;
+  if ((await tx.apiKey.count({ where: { digest: key.digest } })) > 0) return false;
   // The previous key's expiry and uses must not carry over.
   await tx.apiKey.deleteMany({ where: { id: key.id } });
   await tx.apiKey.create({ data: rowOf(key) });
+  return true;
 }
 
 function rowOf({ scopes, accountId = null, projectIds = [], expiresAt = null, ...key }: NewKey) {

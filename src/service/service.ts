@@ -22,6 +22,7 @@ import {
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { type AccountOf, createAccountOf, createAccountStore } from '../db/accounts.ts';
 import { createApiKeyStore } from '../db/api-keys.ts';
+import { createAuditStore } from '../db/audit.ts';
 import { createDeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore } from '../db/delivery/webhooks.ts';
 import { createDeployStore } from '../db/deploys.ts';
@@ -315,6 +316,7 @@ function createStores({ config, database }: Pick<Opened, 'config' | 'database'>)
   return {
     accounts: createAccountStore(prisma),
     apiKeys: createApiKeyStore(prisma),
+    audit: createAuditStore(prisma),
     checks: createCheckStore(database),
     deliveries: createDeliveryStore(prisma),
     deploys: createDeployStore(prisma),

@@ -76,6 +76,7 @@ export const keyOperations: Readonly<Record<string, OperationAsks>> = {
     ],
   },
   listSessions: { success: [200, () => ({})] },
+  listAudit: { success: [200, () => ({})] },
   endSession: {
     success: [204, ({ sessionId }) => ({ params: { sessionId } })],
     refusals: [

@@ -148,7 +148,7 @@ describe('Behind a base URL with a path', () => {
     const api = composeApi(service, petRoutes(service), {
       authenticate: async () => ({
         kind: 'ok',
-        key: { id: 'k', scopes: ['admin'], access: wholeInstallation },
+        key: { id: 'k', sessionId: null, scopes: ['admin'], access: wholeInstallation },
       }),
       usage: { used: () => {}, deprecated: () => {} },
     });

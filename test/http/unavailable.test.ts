@@ -33,7 +33,7 @@ function apiOver(pool: pg.Pool) {
   return composeApi(service, petRoutes(service), {
     authenticate: async () => ({
       kind: 'ok',
-      key: { id: 'k', scopes: ['admin'], access: wholeInstallation },
+      key: { id: 'k', sessionId: null, scopes: ['admin'], access: wholeInstallation },
     }),
     usage: { used: () => {}, deprecated: () => {} },
   });

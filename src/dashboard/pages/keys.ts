@@ -45,7 +45,7 @@ async function listPage(asked: SignedInRequest, { error, minted }: Shown): Promi
     section: 'keys',
     status: error?.status ?? 200,
     title: 'Keys',
-    main: html`<header class="head"><div class="head-title"><h1>Keys</h1></div></header>
+    main: html`<header class="head"><div class="head-title"><h1>Keys</h1></div><div class="head-actions"><a class="btn sm" href="${link('/audit')}">Audit log</a></div></header>
 <div class="stack">${error === undefined ? null : refusal(error)}${minted === undefined ? null : newKey(minted)}
 ${keys.length === 0 ? empty('No keys', 'A key signs in here, and calls the API.') : table('Keys', columns(asked), keys)}
 ${pager(query, next, link('/keys'))}

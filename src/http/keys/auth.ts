@@ -52,8 +52,6 @@ type AuthService = {
 };
 
 type Known = {
-  /** Null: of the key itself. */
-  readonly sessionId: string | null;
   /** When its query started, in ms. */
   readonly since: number;
   readonly expiresAt: Date | null;
@@ -109,8 +107,8 @@ export function createAuthenticate(service: AuthService): Authenticator {
 
   function forget(id: string): void {
     revocations += 1;
-    for (const [name, { answer, sessionId }] of [...known.entries()]) {
-      if (answer.key.id === id || sessionId === id) known.delete(name);
+    for (const [name, { answer }] of [...known.entries()]) {
+      if (answer.key.id === id || answer.key.sessionId === id) known.delete(name);
     }
   }
 
@@ -132,7 +130,7 @@ async function load(service: AuthService, { token, isSession }: Credential): Pro
   const { expiresAt, revokedAt } = key;
   const identity = await identityOf(service, key);
   const answer = identity && ({ kind: 'ok', key: identity } as const);
-  return answer && { sessionId: null, since, expiresAt, revokedAt, answer };
+  return answer && { since, expiresAt, revokedAt, answer };
 }
 
 /** Ends with its key. */
@@ -142,12 +140,12 @@ async function loadSession(
   since: number,
 ): Promise<Known | null> {
   const session = await service.sessions.find(digestOf(token));
-  const identity = session && (await identityOf(service, session.apiKey));
+  const identity = session && (await identityOf(service, session.apiKey, session.id));
   if (session === null || identity === null) return null;
   const { revokedAt, expiresAt: keyEnd } = session.apiKey;
   const expiresAt = keyEnd !== null && keyEnd < session.endsAt ? keyEnd : session.endsAt;
   const answer = { kind: 'ok', key: identity } as const;
-  return { sessionId: session.id, since, expiresAt, revokedAt, answer };
+  return { since, expiresAt, revokedAt, answer };
 }
 
 type Credential = { readonly token: string; readonly isSession: boolean };
@@ -188,11 +186,12 @@ function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authenti
 async function identityOf(
   { accounts, config }: AuthService,
   key: StoredKey,
+  sessionId: string | null = null,
 ): Promise<ApiKeyIdentity | null> {
   const { id, accountId, projectIds } = key;
   if (accountId === null) {
     const known = scopes.filter((scope) => key.scopes.includes(scope));
-    return { id, scopes: withImplied(known), access: wholeInstallation };
+    return { id, sessionId, scopes: withImplied(known), access: wholeInstallation };
   }
   // After the comparison, so that timing does not reveal which IDs are of an account's keys.
   const account = await accounts.find(wholeInstallation, accountId);
@@ -200,7 +199,7 @@ async function identityOf(
   const known = accountScopes.filter((scope) => key.scopes.includes(scope));
   const only = projectIds.length === 0 ? null : projectIds;
   const access = accessTo(accountId, only, limitsOf(account, config.api.accountLimits));
-  return { id, scopes: known, access };
+  return { id, sessionId, scopes: known, access };
 }
 
 export function allows(key: ApiKeyIdentity, scope: Scope): boolean {

@@ -10,16 +10,27 @@ export const CONFIGURED_KEY_ID = 'configured';
  */
 export async function ensureApiKey(
   keys: Pick<ApiKeyStore, 'createFirst' | 'put'>,
-  { configured, now }: { readonly configured: string | undefined; readonly now: Date },
+  {
+    configured,
+    now,
+    record,
+  }: {
+    readonly configured: string | undefined;
+    readonly now: Date;
+    /** Called for a new key. */
+    readonly record: (keyId: string) => Promise<unknown>;
+  },
 ): Promise<{ readonly created: string | null }> {
   if (configured !== undefined) {
     const problem = apiKeyProblem(configured);
     if (problem !== null) throw new Error(`API_KEY ${problem}`);
-    await keys.put(adminKey(CONFIGURED_KEY_ID, 'API_KEY', configured, now));
+    const isNew = await keys.put(adminKey(CONFIGURED_KEY_ID, 'API_KEY', configured, now));
+    if (isNew) await record(CONFIGURED_KEY_ID);
     return { created: null };
   }
   const { id, token } = mintKey();
   const stored = await keys.createFirst(adminKey(id, 'first key', token, now));
+  if (stored) await record(id);
   return { created: stored ? token : null };
 }
 

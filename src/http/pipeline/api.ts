@@ -9,6 +9,7 @@ import type { Service } from '../../service/service.ts';
 import { createIsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
 import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
+import { createAuditing, isAudited } from './audit.ts';
 import { type BodyRead, readJson } from './body.ts';
 import { type ApiResponse, completeRefusal, type Refusal, refuse, refuseField } from './errors.ts';
 import { createIdempotency, idempotencyKeyOf } from './idempotency.ts';
@@ -40,7 +41,10 @@ export type Api = {
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
-type ApiService = Pick<Service, 'accounts' | 'config' | 'database' | 'log' | 'metrics' | 'now'>;
+type ApiService = Pick<
+  Service,
+  'accounts' | 'audit' | 'config' | 'database' | 'log' | 'metrics' | 'now'
+>;
 
 type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
 type AdmittedRequest = RouteFound & {
@@ -55,12 +59,16 @@ const RETRY_AFTER_SECONDS = '5';
 function pipelineOf(service: ApiService, checks: ClientChecks) {
   const { api, apiKey } = service.config;
   const trusted = trustedProxies(api.trustedProxies);
+  const clientOf = (remoteAddress: string | undefined, headers: Headers) =>
+    clientAddress(remoteAddress, headers['x-forwarded-for'], trusted);
   return {
     ...checks,
     accounts: service.accounts,
     accountLimits: api.accountLimits,
+    clientOf,
     addressOf: (remoteAddress: string | undefined, headers: Headers) =>
-      addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
+      addressGroup(clientOf(remoteAddress, headers)),
+    auditing: createAuditing(service),
     idempotency: createIdempotency(service),
     cors: createCors(api.corsOrigins),
     isSecret: createIsSecret(apiKey),
@@ -109,7 +117,7 @@ export function createApi(
     try {
       const address = countAddress(pipeline, raw.remoteAddress, raw.headers);
       admission = await admit(pipeline, route, raw, address);
-      response = rendered(await answer(raw, found, admission, trace));
+      response = rendered(await answerTo(pipeline, raw, found, admission, trace));
     } catch (fault) {
       const refusal = refusalOf(fault);
       const { code } = refusal.body;
@@ -128,21 +136,24 @@ export function createApi(
     return response;
   }
 
-  async function answer(
-    raw: RawRequest,
-    found: RouteMatch,
-    { refusal, key, access }: Admission,
-    { requestId }: Trace,
-  ): Promise<ApiResponse> {
-    if (refusal !== null) return refusal;
-    if (found.kind === 'answer') return found.answer;
-    return perform(pipeline, raw, { key, access, requestId, ...found });
-  }
-
   return {
     handle: (raw) => inRequestSpan(raw, (span) => handle(raw, span)),
     reject: (refusal, remoteAddress) => rejected(pipeline, refusal, remoteAddress),
   };
+}
+
+async function answerTo(
+  pipeline: Pipeline,
+  raw: RawRequest,
+  found: RouteMatch,
+  { refusal, key, access }: Admission,
+  { requestId }: Trace,
+): Promise<ApiResponse> {
+  if (found.kind === 'answer') return refusal ?? found.answer;
+  const passed = { key, access, requestId, ...found };
+  const answer = refusal ?? (await perform(pipeline, raw, passed));
+  if (answer.status === 403) await auditedOf(pipeline, raw, passed)?.refused(answer);
+  return answer;
 }
 
 function rejected(
@@ -220,6 +231,8 @@ async function perform(
   });
   if (!prepared.ok) return prepared.refusal;
   await prepared.preload();
+  const audited = auditedOf(pipeline, raw, passed, body?.value);
+  const change = () => audited?.run(prepared.run) ?? prepared.run();
   if (takesIdempotencyKey(route) && key !== null) {
     const given = idempotencyKeyOf(raw.headers, pipeline.isSecret);
     if (!given.ok) return given.refusal;
@@ -229,14 +242,26 @@ async function perform(
       const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
       // Stored with the first request's ID, so that a replay is the same.
       const run = async () =>
-        completeRefusal(await prepared.run(), { requestId, docsUrl: pipeline.docsUrl });
+        completeRefusal(await change(), { requestId, docsUrl: pipeline.docsUrl });
       return pipeline.idempotency(attempt, run);
     }
   }
-  // Without an Idempotency-Key, each store commits before the handler answers.
-  const answer = await prepared.run();
+  const answer = await change();
   await answer.afterCommit?.();
   return withNextLink(answer, passed);
+}
+
+/** Null if the log does not have such requests. Refused ones have no access: the key's own counts. */
+function auditedOf(
+  { auditing, clientOf }: Pipeline,
+  { remoteAddress, headers }: RawRequest,
+  { route, params, key, access, requestId }: AdmittedRequest,
+  body?: unknown,
+) {
+  if (key === null || !isAudited(route)) return null;
+  const address = clientOf(remoteAddress, headers);
+  const acting = access === noAccess ? key.access : access;
+  return auditing({ route, params, key, access: acting, requestId, address, body });
 }
 
 /** The same request for another account is another one. */

@@ -55,7 +55,7 @@ export function createIdempotency({
     if (!(await answers.lock(attempt))) return inUse();
     const kept = await answers.find(attempt, now());
     if (kept !== null) return replay(attempt, kept);
-    const answer = await runOrUndo(transact, run);
+    const answer = await undoRefused(transact, run);
     const { sent, stored } = rendered(answer);
     if (isKept(answer)) {
       const at = now();
@@ -81,8 +81,8 @@ export function createIdempotency({
   };
 }
 
-/** A nested transaction rolls back a refused request. The response itself is still stored. */
-async function runOrUndo(
+/** One transaction, nested in the caller's: a refused request changes nothing. */
+export async function undoRefused(
   transact: Transact,
   run: () => Promise<ApiResponse>,
 ): Promise<ApiResponse> {

@@ -21,6 +21,8 @@ export type Headers = Readonly<Record<string, string | undefined>>;
 
 export type ApiKeyIdentity = {
   readonly id: string;
+  /** Null: the key itself was sent. */
+  readonly sessionId: string | null;
   readonly scopes: readonly Scope[];
   readonly access: Access;
 };
@@ -97,6 +99,10 @@ type RouteDocs = {
   readonly refusals?: readonly ErrorCode[];
   /** Whether a POST ignores Idempotency-Key, because each request is meant to have an effect. */
   readonly isRepeated?: true;
+  /** Whether a change takes several transactions; a repetition continues it. */
+  readonly commitsInSteps?: true;
+  /** Whether the audit log has its reads. */
+  readonly showsSecret?: true;
   /** Required if there is a body. */
   readonly bodyExample?: unknown;
   /** A missing body equals `{}`. */

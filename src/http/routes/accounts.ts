@@ -160,6 +160,7 @@ function closeAccount(service: Service, { dropTraffic, forget }: AfterAccountCha
     summary: 'Close an account',
     description:
       'All processes refuse its keys within 5 seconds. An account with projects is only closed with `projects=delete`, which removes their domains, live ones too. A closed account stays readable, and cannot be opened again. If the request fails, repeat it.',
+    commitsInSteps: true,
     query: accountClosing,
     success: success(204, 'The account is closed'),
     refusals: ['account_not_found', 'default_account', 'account_has_projects'],

@@ -19,6 +19,7 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
     summary: 'Delete a project',
     description:
       'Removes its domains, whose traffic stops at once, and ends their certificate orders, its webhooks and its signing secret. Its slug can be used again. A project with live or drifted domains is only deleted with `domains=remove`. Operators keep the history of its domains. If the request fails, repeat it.',
+    commitsInSteps: true,
     query: projectRemoval,
     success: success(204, 'The project does not exist anymore'),
     refusals: ['project_not_found', 'project_has_live_domains'],

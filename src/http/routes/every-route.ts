@@ -5,6 +5,7 @@ import type { Service } from '../../service/service.ts';
 import type { ForgetCredential } from '../keys/auth.ts';
 import type { Route } from '../pipeline/route.ts';
 import { accountRoutes } from './accounts.ts';
+import { auditRoute } from './audit.ts';
 import { deleteProjectRoute } from './delete-project.ts';
 import { deployRoutes } from './deploys.ts';
 import { diagnosisRoute, hostnameRoute } from './diagnosis.ts';
@@ -61,5 +62,6 @@ export function routesOf(service: Service, role: ApiRole): readonly Route[] {
     ...healthRoutes(role.readiness),
     metricsRoute(service),
   ];
-  return [...routes, ...openApiRoutes(routes, service.config.api)];
+  const documented = [...routes, auditRoute(service, routes)];
+  return [...documented, ...openApiRoutes(documented, service.config.api)];
 }

@@ -26,6 +26,7 @@ function getSigningSecret(service: Service): Route {
     description:
       "Signs the requests to the project's deploys. The edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, which proves that a request came through it. Every project has a secret from the start. The response is not cacheable.",
     momentary: true,
+    showsSecret: true,
     success: success(200, 'The signing secret', signingSecret, docsSigningSecret),
     refusals: ['project_not_found'],
     handle: async ({ access, params }) => {

@@ -18,7 +18,7 @@ const scope = explainedEnum('Scope', 'Permission of a key', {
   'domains:write':
     'Change domains and webhooks. A key of the installation can also change projects and deploys',
   'projects:write': 'Create, change and delete projects, report deploys, read signing secrets',
-  'keys:read': "Show the account's keys; only for keys of an account",
+  'keys:read': "Show the account's keys, sessions and audit log; only for keys of an account",
   'keys:write':
     "Create, rotate and revoke the account's keys, with at most the own scopes; only for keys of an account",
   'ops:read': 'Operator views: the overview, domains of every project, escalations',

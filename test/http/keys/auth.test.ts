@@ -44,7 +44,10 @@ describe('authenticate', () => {
     });
     return { state, authenticate };
   }
-  const ok = { kind: 'ok', key: { id, scopes: ['pets:read'], access: wholeInstallation } };
+  const ok = {
+    kind: 'ok',
+    key: { id, sessionId: null, scopes: ['pets:read'], access: wholeInstallation },
+  };
 
   test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token} `])(
     'accepts %s',
@@ -206,20 +209,23 @@ describe('The first key', () => {
   });
   afterAll(() => database.close());
   const find = (token: string) => keys.find({ id: null, digest: digestOf(token) });
+  const record = async () => {};
 
   test('is created once when several processes start together on an empty database', async () => {
-    const starts = [1, 2, 3].map(() => ensureApiKey(keys, { configured: undefined, now: NOW }));
+    const starts = [1, 2, 3].map(() =>
+      ensureApiKey(keys, { configured: undefined, now: NOW, record }),
+    );
     const created = (await Promise.all(starts)).flatMap((start) => start.created ?? []);
     expect(created).toHaveLength(1);
     expect(await find(created[0] ?? '')).toMatchObject({ scopes: ['admin'], revokedAt: null });
-    expect(await ensureApiKey(keys, { configured: undefined, now: NOW })).toEqual({
+    expect(await ensureApiKey(keys, { configured: undefined, now: NOW, record })).toEqual({
       created: null,
     });
   });
 
   test('is stored as a digest only', async () => {
     const { token } = mintKey();
-    await ensureApiKey(keys, { configured: token, now: NOW });
+    await ensureApiKey(keys, { configured: token, now: NOW, record });
     const [table] = await database.prisma.$queryRaw<{ rows: string }[]>`
       SELECT json_agg(api_key)::text AS rows FROM api_key`;
     expect(table?.rows).toContain('configured');
@@ -227,10 +233,10 @@ describe('The first key', () => {
   });
 
   test('is accepted when the operator chose it, and replaces the one of an earlier start', async () => {
-    await ensureApiKey(keys, { configured: 'the old key of an operator', now: NOW });
+    await ensureApiKey(keys, { configured: 'the old key of an operator', now: NOW, record });
     for (const _start of [1, 2]) {
       const configured = 'the new key of an operator';
-      expect(await ensureApiKey(keys, { configured, now: NOW })).toEqual({ created: null });
+      expect(await ensureApiKey(keys, { configured, now: NOW, record })).toEqual({ created: null });
     }
     expect(await find('the old key of an operator')).toBeNull();
     expect(await find('the new key of an operator')).toMatchObject({ scopes: ['admin'] });
@@ -238,9 +244,9 @@ describe('The first key', () => {
 
   test('stays revoked when a process starts with it again', async () => {
     const configured = 'a key that leaked out';
-    await ensureApiKey(keys, { configured, now: NOW });
+    await ensureApiKey(keys, { configured, now: NOW, record });
     await database.prisma.apiKey.update({ where: { id: 'configured' }, data: { revokedAt: NOW } });
-    await ensureApiKey(keys, { configured, now: NOW });
+    await ensureApiKey(keys, { configured, now: NOW, record });
     expect((await find(configured))?.revokedAt).toEqual(NOW);
   });
 
@@ -251,6 +257,6 @@ describe('The first key', () => {
     [' a key with a space before it', /printable ASCII/],
     ['x'.repeat(513), /at most 512 characters/],
   ])('is rejected at startup when no request could use it: %s', async (configured, words) => {
-    await expect(ensureApiKey(keys, { configured, now: NOW })).rejects.toThrow(words);
+    await expect(ensureApiKey(keys, { configured, now: NOW, record })).rejects.toThrow(words);
   });
 });

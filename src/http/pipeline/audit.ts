@@ -1,0 +1,109 @@
+/**
+ * The audit log: each change and its entry are committed together. Refusals for lack of rights get
+ * an entry, too. Entries name fields, never values.
+ */
+import type { Access } from '../../core/access.ts';
+import { isUuid } from '../../core/uuid.ts';
+import type { NewAuditEntry } from '../../db/audit.ts';
+import { createTransact, inTransaction } from '../../db/engine/transaction.ts';
+import type { Service } from '../../service/service.ts';
+import type { ApiResponse } from './errors.ts';
+import { undoRefused } from './idempotency.ts';
+import type { ApiKeyIdentity, Route } from './route.ts';
+
+type AuditedRequest = {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+  readonly key: ApiKeyIdentity;
+  readonly access: Access;
+  readonly requestId: string;
+  /** The client's. */
+  readonly address: string;
+  readonly body: unknown;
+};
+
+/** Changes with a key, and reads that show a secret. Pets are the data of a store, not its settings. */
+export function isAudited({ method, scope, showsSecret }: Route): boolean {
+  if (showsSecret === true) return true;
+  return method !== 'GET' && scope !== null && scope !== 'pets:write';
+}
+
+type Audited = {
+  /** Runs the change in one transaction, unless its route commits in steps. */
+  run(change: () => Promise<ApiResponse>): Promise<ApiResponse>;
+  /** Records that it lacked rights. */
+  refused(answer: ApiResponse): Promise<void>;
+};
+
+export type Auditing = (request: AuditedRequest) => Audited;
+
+export function createAuditing({
+  audit,
+  database,
+  now,
+}: Pick<Service, 'audit' | 'database' | 'now'>): Auditing {
+  const transact = createTransact(database.prisma);
+  return (request) => ({
+    async run(change) {
+      if (request.route.commitsInSteps === true) return inSteps(request, change);
+      const recorded = async () => {
+        const answer = await change();
+        if (answer.status < 400) await audit.record(entryOf(request, answer, now()));
+        return answer;
+      };
+      // With an Idempotency-Key, the caller undoes refused ones.
+      return inTransaction() ? recorded() : undoRefused(transact, recorded);
+    },
+    async refused(answer) {
+      await audit.record(entryOf(request, answer, now()));
+    },
+  });
+
+  /** A crash leaves an entry without a status. */
+  async function inSteps(request: AuditedRequest, change: () => Promise<ApiResponse>) {
+    const id = await audit.record(entryOf(request, null, now()));
+    const answer = await change();
+    if (answer.status < 400) await audit.finish(id, answer.status);
+    else await audit.withdraw(id);
+    return answer;
+  }
+}
+
+function resultOf({ status, body }: ApiResponse) {
+  const code = status < 400 ? undefined : (body as { code?: string } | undefined)?.code;
+  return { status, code: code ?? null };
+}
+
+/** `answer`: null before the first step. */
+function entryOf(
+  { route, params, key, access, requestId, address, body }: AuditedRequest,
+  answer: ApiResponse | null,
+  at: Date,
+): NewAuditEntry {
+  const object = answer?.headers?.['location'] ?? pathOf(route.path, params);
+  const [, projectId] = /^\/v1\/projects\/([^/]+)/.exec(object) ?? [];
+  return {
+    operation: route.operationId,
+    object,
+    fields: typeof body === 'object' && body !== null ? Object.keys(body) : [],
+    keyId: key.id,
+    sessionId: key.sessionId,
+    accountId: access.kind === 'account' ? access.accountId : uuidOrNull(params['accountId']),
+    projectId: uuidOrNull(projectId),
+    ofKeyId: params['keyId'],
+    address,
+    requestId,
+    ...(answer === null ? { status: null, code: null } : resultOf(answer)),
+    at,
+  };
+}
+
+function uuidOrNull(text: string | undefined): string | null {
+  return text !== undefined && isUuid(text) ? text : null;
+}
+
+/** Up to its last parameter: the rest of the path is what is done. */
+function pathOf(path: string, params: Readonly<Record<string, string>>): string {
+  const [named = path] = /^.*:\w+/.exec(path) ?? [];
+  return named.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+}
