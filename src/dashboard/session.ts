@@ -6,7 +6,7 @@ import { digestOf } from '../config/api-key.ts';
 import { wholeInstallation } from '../core/access.ts';
 import { type Scope, withImplied } from '../core/operations/scopes.ts';
 import { HOUR } from '../core/time.ts';
-import { createTransact } from '../db/engine/transaction.ts';
+import { transact } from '../db/engine/transaction.ts';
 import type { ForgetCredential } from '../http/keys/auth.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
@@ -67,9 +67,8 @@ const USER_AGENT_LENGTH = 200;
 type SessionService = Pick<Service, 'audit' | 'database' | 'now' | 'secrets' | 'sessions'>;
 
 export function createSessions(service: SessionService, forget: ForgetCredential): Sessions {
-  const { database, now, secrets, sessions } = service;
+  const { now, secrets, sessions } = service;
   const secret = secrets.session;
-  const transact = createTransact(database.prisma);
   async function cookieOf({ endsAt, ...session }: DashboardSession): Promise<string> {
     const cookie = await new EncryptJWT(session)
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -84,7 +83,7 @@ export function createSessions(service: SessionService, forget: ForgetCredential
       const [id, token] = [randomUUID(), randomBytes(32).toString('base64url')];
       const endsAt = new Date(createdAt.getTime() + LIFETIME_MS);
       const client = { address, userAgent: shownAgent(userAgent) };
-      await transact(async () => {
+      await transact(service.database.prisma, async () => {
         await sessions.create({ id, digest: digestOf(token), keyId, createdAt, endsAt, ...client });
         await record(service, 'signIn', { id, keyId, address });
       });
@@ -110,7 +109,7 @@ export function createSessions(service: SessionService, forget: ForgetCredential
       }
     },
     async end({ id }) {
-      await transact(async () => {
+      await transact(service.database.prisma, async () => {
         const session = await sessions.get(wholeInstallation, id);
         const hasEnded = await sessions.end(wholeInstallation, id);
         if (session && hasEnded) await record(service, 'signOut', session);

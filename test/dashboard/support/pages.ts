@@ -60,6 +60,8 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
     secrets: service.secrets,
     queues: service.queues,
     sessions: service.sessions,
+    audit: service.audit,
+    database: service.database,
     now: service.now,
     log: { error: service.log.error, info: noteLine, debug: noteLine },
     metrics: { request: (operation, status) => void counted.push(`${operation} ${status}`) },
