@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Access } from '../core/access.ts';
 import { servedStatuses } from '../core/life/lifecycle.ts';
-import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
+import {
+  type Metadata,
+  type MetadataChange,
+  type MetadataProblem,
+  mergeMetadata,
+  metadataIn,
+} from '../core/metadata.ts';
 import { DEFAULT_ACCOUNT_ID, type Plan, type Project } from '../core/records.ts';
 import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
 import { keepOpen, keepProjects } from './accounts.ts';
@@ -42,7 +48,7 @@ export type ProjectStore = {
   /** Null if the account has the slug already, is closed or unknown. */
   create(access: Access, project: NewProject): Promise<Project | null>;
   /**
-   * Nothing changed: `too_many_keys` of metadata, `account_not_found` also for a closed one or without
+   * Nothing changed: `MetadataProblem`, `account_not_found` also for a closed one or without
    * access to it, `slug_taken` in that account.
    */
   update(access: Access, id: string, change: ProjectChange): Promise<Project | NotUpdated | null>;
@@ -61,7 +67,7 @@ export type ProjectStore = {
 
 export type ServedDomains = { readonly hostnames: readonly string[]; readonly count: number };
 
-type NotUpdated = 'account_not_found' | 'slug_taken' | 'too_many_keys';
+type NotUpdated = 'account_not_found' | 'slug_taken' | MetadataProblem;
 
 const present = { deletedAt: null } as const;
 
@@ -173,7 +179,7 @@ async function update(
   const refused = isMoved && (isOpen ? await refuseMove(tx, access, row, accountId) : notFound);
   if (refused) return refused;
   const merged = mergeMetadata(metadataIn(row.metadata), metadata ?? {});
-  if (merged === null) return 'too_many_keys';
+  if (typeof merged === 'string') return merged;
   return tx.project.update({
     where: { id },
     data: {

@@ -21,6 +21,18 @@ const call = (line: string, json?: unknown) =>
 const keys = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`key ${at}`, 'value']));
 
+/** At least 8,100. */
+function ofBytes(total: number) {
+  const full = Array.from({ length: 16 }, (_, at) => [`key ${at + 10}`, 'ä'.repeat(250)] as const);
+  return { ...Object.fromEntries(full), rest: 'x'.repeat(total - 16 * 506 - 4) };
+}
+
+const inMessage = 'must have keys and values of at most 8,192 bytes together, in UTF-8';
+const tooLarge = {
+  status: 400,
+  body: errorBody(400, 'invalid_body', `metadata: ${inMessage}`),
+};
+
 describe('Metadata', () => {
   it('is stored with a project and changed key by key', async () => {
     expect((await call(`GET ${path}`)).body).toMatchObject({ metadata: { customer: '42' } });
@@ -82,6 +94,37 @@ describe('Metadata', () => {
     });
     const one = { metadata: { 'key 0': null, one: '1' } };
     expect(await call(`PATCH ${domains}/full.example.com`, one)).toMatchObject({ status: 200 });
+  });
+
+  it('has at most 8,192 bytes of keys and values, also after a change', async () => {
+    const domain = `${path}/domains/large.example.com`;
+    const add = (metadata: object) =>
+      call(`POST ${path}/domains`, { hostname: 'large.example.com', metadata });
+    expect(await add(ofBytes(8_193))).toMatchObject(tooLarge);
+    const project = { name: 'N', slug: 'large', metadata: ofBytes(8_193) };
+    expect(await call('POST /v1/projects', project)).toMatchObject(tooLarge);
+    expect(await add(ofBytes(8_192))).toMatchObject({ status: 201 });
+    expect(await call(`PATCH ${domain}`, { metadata: { a: 'b' } })).toMatchObject(tooLarge);
+    const replaced = { metadata: { rest: null, a: 'b' } };
+    expect(await call(`PATCH ${domain}`, replaced)).toMatchObject({ status: 200 });
+  });
+
+  it('of more bytes from before can be read, and changed without adding to them', async () => {
+    const metadata = Object.fromEntries(
+      Array.from({ length: 50 }, (_, at) => [`key ${at}`, 'x'.repeat(500)]),
+    );
+    const hostname = 'before.example.com';
+    await call(`POST ${path}/domains`, { hostname });
+    await api.prisma.domain.updateMany({ where: { hostname }, data: { metadata } });
+    await api.prisma.project.updateMany({ where: { slug: 'docs' }, data: { metadata } });
+    for (const at of [path, `${path}/domains/${hostname}`]) {
+      expect((await call(`GET ${at}`)).body).toMatchObject({ metadata });
+      const change = (metadata: object) => call(`PATCH ${at}`, { metadata });
+      expect(await change({ 'key 0': 'y'.repeat(500) })).toMatchObject({ status: 200 });
+      expect(await change({ 'key 0': 'short' })).toMatchObject({ status: 200 });
+      expect(await change({ 'key 0': 'longer' })).toMatchObject(tooLarge);
+    }
+    expect(await call(`PATCH ${path}`, { name: 'Other' })).toMatchObject({ status: 200 });
   });
 
   const refused: readonly (readonly [string, unknown])[] = [

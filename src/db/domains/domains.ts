@@ -6,6 +6,7 @@ import { isServed } from '../../core/life/lifecycle.ts';
 import {
   type Metadata,
   type MetadataChange,
+  type MetadataProblem,
   mergeMetadata,
   metadataIn,
 } from '../../core/metadata.ts';
@@ -87,13 +88,13 @@ export type DomainStore = {
     hostname: string,
     page: ListRange<bigint>,
   ): Promise<Page<EventRow, bigint> | null>;
-  /** Null if it is not attached. `too_many_keys`: nothing changed. */
+  /** Null if it is not attached. `MetadataProblem`: nothing changed. */
   updateMetadata(
     access: Access,
     projectId: string,
     hostname: string,
     change: MetadataChange,
-  ): Promise<DomainDetails | 'too_many_keys' | null>;
+  ): Promise<DomainDetails | MetadataProblem | null>;
 };
 
 /** Written times are the caller's `at`. */
@@ -170,13 +171,13 @@ async function updateMetadata(
   access: Access,
   name: DomainName,
   change: MetadataChange,
-): Promise<DomainDetails | 'too_many_keys' | null> {
+): Promise<DomainDetails | MetadataProblem | null> {
   const row = await findLocked(tx, access, name);
   if (row === null) return null;
   const { id } = row;
   const { metadata } = await tx.domain.findUniqueOrThrow({ where: { id } });
   const merged = mergeMetadata(metadataIn(metadata), change);
-  if (merged === null) return 'too_many_keys';
+  if (typeof merged === 'string') return merged;
   await saveMetadata(tx, id, merged);
   return detailsIn(tx, id);
 }

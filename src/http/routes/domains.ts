@@ -13,7 +13,7 @@ import { type ApiRequest, type Route, route, success } from '../pipeline/route.t
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
 import { docsDomain } from '../schemas/examples.ts';
-import { tooManyKeys } from '../schemas/metadata.ts';
+import { metadataProblems } from '../schemas/metadata.ts';
 import { forgetEpoch, runNow, wakeDomain } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
 import { findProject, openAccount } from './projects.ts';
@@ -99,8 +99,8 @@ function updateDomain(service: Service): Route {
     handle: ({ access, params, body: { metadata = {} } }) =>
       withName(service, access, params, async (projectId, hostname) => {
         const updated = await service.domains.updateMetadata(access, projectId, hostname, metadata);
-        return updated === 'too_many_keys'
-          ? refuseField('invalid_body', 'metadata', tooManyKeys)
+        return typeof updated === 'string'
+          ? refuseField('invalid_body', 'metadata', metadataProblems[updated])
           : answer(service, updated, 200);
       }),
   });

@@ -10,7 +10,7 @@ import { withinLimits } from '../limits/account-limits.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
-import { tooManyKeys } from '../schemas/metadata.ts';
+import { metadataProblems } from '../schemas/metadata.ts';
 import {
   docsProject,
   newProject,
@@ -130,10 +130,12 @@ function updateProject(service: Service): Route {
       const account = accountId && (await openAccount(service, access, accountId));
       if (account && 'status' in account) return account;
       const updated = await service.projects.update(access, params.projectId, body);
-      if (updated === 'too_many_keys') return refuseKeys();
       // Closed since.
       if (updated === 'account_not_found') return refuse('account_closed');
-      return updated === 'slug_taken' ? refuse(updated) : answer(service, access, updated);
+      if (updated === 'slug_taken') return refuse(updated);
+      return typeof updated === 'string'
+        ? refuseField('invalid_body', 'metadata', metadataProblems[updated])
+        : answer(service, access, updated);
     },
   });
 }
@@ -160,10 +162,6 @@ export async function findProject(
   id: string,
 ): Promise<Project | null> {
   return isUuid(id) ? projects.find(access, id) : null;
-}
-
-function refuseKeys() {
-  return refuseField('invalid_body', 'metadata', tooManyKeys);
 }
 
 async function answer(

@@ -1,10 +1,11 @@
 /** src/core/metadata.ts. */
 import { z } from 'zod';
-import { metadataMax } from '../../core/metadata.ts';
+import { type MetadataProblem, metadataBytes, metadataMax } from '../../core/metadata.ts';
 import { DISORDERLY } from '../../core/names/printable.ts';
 import { text, wireTypes } from '../pipeline/json.ts';
 
-const words = `Your own data: up to ${metadataMax.keys} keys of up to ${metadataMax.key} characters, with texts of up to ${metadataMax.value} characters`;
+const bytesMax = metadataMax.bytes.toLocaleString('en-US');
+const words = `Your own data: up to ${metadataMax.keys} keys of up to ${metadataMax.key} characters, with texts of up to ${metadataMax.value} characters, together at most ${bytesMax} bytes in UTF-8`;
 const keyWords = `must be a key of 1 to ${metadataMax.key} characters, without brackets, control characters or direction marks`;
 const keyPattern = `^[^\\[\\]${DISORDERLY}]{1,${metadataMax.key}}$`;
 const key = new RegExp(keyPattern, 'u');
@@ -21,6 +22,9 @@ const onWire = {
 
 /** In requests that set all of it. */
 export const newMetadata = recordOf(value)
+  .refine((given) => metadataBytes(given) <= metadataMax.bytes, {
+    error: () => metadataProblems.metadata_too_large,
+  })
   .register(wireTypes, onWire)
   .describe(`${words}. Events and webhooks repeat it`);
 
@@ -30,7 +34,9 @@ export const metadataChange = recordOf(z.nullable(value))
     ...onWire,
     additionalProperties: { ...valueOnWire, type: ['string', 'null'] },
   })
-  .describe('Keys to set; null removes a key, and other keys stay');
+  .describe(
+    `Keys to set; null removes a key, and other keys stay. The result can have up to ${metadataMax.keys} keys and ${bytesMax} bytes`,
+  );
 
 /** As a query parameter: `metadata[customer]=42`. */
 export const metadataFilter = recordOf(value)
@@ -53,7 +59,11 @@ function checkKeys(given: unknown, { addIssue }: z.core.$RefinementCtx): void {
       addIssue({ code: 'custom', path: [name], message: keyWords });
     }
   }
-  if (keys.length > metadataMax.keys) addIssue({ code: 'custom', message: tooManyKeys });
+  if (keys.length > metadataMax.keys)
+    addIssue({ code: 'custom', message: metadataProblems.too_many_keys });
 }
 
-export const tooManyKeys = `must have at most ${metadataMax.keys} keys`;
+export const metadataProblems = {
+  too_many_keys: `must have at most ${metadataMax.keys} keys`,
+  metadata_too_large: `must have keys and values of at most ${bytesMax} bytes together, in UTF-8`,
+} as const satisfies Record<MetadataProblem, string>;
