@@ -15,6 +15,8 @@ export type ListRange<Place = ListPlace> = {
 export type Page<Row, Place = ListPlace> = {
   readonly rows: readonly Row[];
   readonly next: Place | null;
+  /** To continue after this one of `rows` instead. */
+  placeOf(row: Row): Place;
 };
 
 /** `rows`: one more than `limit` if another page follows. */
@@ -25,7 +27,8 @@ export function pageOf<Row, Place>(
 ): Page<Row, Place> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  return { rows: shown, next: rows.length > limit && last !== undefined ? placeOf(last) : null };
+  const next = rows.length > limit && last !== undefined ? placeOf(last) : null;
+  return { rows: shown, next, placeOf };
 }
 
 const beyond = { asc: 'gt', desc: 'lt' } as const;

@@ -161,7 +161,7 @@ async function list(
     where: { AND: [{ id: { in: rows.map(({ id }) => id) } }, visibleProject(access)], ...present },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  return { rows: projects, next };
+  return { rows: projects, next, placeOf: ({ createdAt, id }) => ({ at: createdAt, id }) };
 }
 
 async function update(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PAGE_BYTES_MAX } from '../../src/http/pipeline/paging.ts';
 import { keyRoutes } from '../../src/http/routes/keys.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
 import { publishingRoutes } from './publishing-routes.ts';
@@ -152,6 +153,43 @@ describe('Every list', () => {
 });
 
 describe('A page', () => {
+  /** As metadata could be before it was limited to 8,192 bytes. */
+  const oldMetadata = (bytes: number) =>
+    Object.fromEntries(
+      Array.from({ length: 50 }, (_, at) => [`${at}`.padStart(40, 'k'), 'x'.repeat(bytes)]),
+    );
+
+  const bytesOf = async (path: string) => {
+    const { headers } = await call(`HEAD ${path}`);
+    return Number(headers['content-length']);
+  };
+
+  it('ends before the item that would make it larger than 1 MB', async () => {
+    const projectId = await aProject();
+    const path = `/v1/projects/${projectId}/domains`;
+    const hostnames = Array.from({ length: 100 }, (_, at) => `d${at}.example.com`);
+    await addDomains(projectId, hostnames);
+    const data = { metadata: oldMetadata(500) };
+    await api.prisma.domain.updateMany({ where: { projectId }, data });
+    const pages = await pagesOf(path);
+    expect(names(pages.flat())).toEqual(hostnames);
+    expect(pages.map(({ length }) => length)).toEqual([34, 34, 32]);
+    expect(await bytesOf(path)).toBeLessThan(PAGE_BYTES_MAX);
+    expect(await bytesOf(path)).toBeGreaterThan(PAGE_BYTES_MAX * 0.9);
+    expect(names(await all(`${path}?limit=7`))).toEqual(hostnames);
+  });
+
+  it('has at least one item, however large', async () => {
+    const projectId = await aProject();
+    const hostnames = ['a.example.com', 'b.example.com', 'c.example.com'];
+    await addDomains(projectId, hostnames);
+    const where = { projectId, hostname: 'b.example.com' };
+    await api.prisma.domain.updateMany({ where, data: { metadata: oldMetadata(25_000) } });
+    const path = `/v1/projects/${projectId}/domains`;
+    const pages = await pagesOf(path);
+    expect(pages.map(names)).toEqual(hostnames.map((hostname) => [hostname]));
+  });
+
   it('continues where it was, although items are added and removed', async () => {
     const path = `/v1/projects/${await aProject()}/domains`;
     for (const letter of ['a', 'b', 'c', 'd']) {

@@ -46,18 +46,22 @@ function changing(path: string, change: (typed: URLSearchParams) => SettingsChan
   return { method: 'POST', path, handle };
 }
 
+/** The first page of them. If others follow, the user types a name instead of selecting one. */
+type Hostnames = { readonly names: readonly string[]; readonly areAll: boolean };
+
 async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
   const { api, link, params, session } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains?limit=${CHOICES_MAX}`)),
+    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
   if (!domains.ok) return refusedPage(domains.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
-  const hostnames = domains.body.map(({ hostname }) => hostname);
+  const names = domains.body.map(({ hostname }) => hostname);
+  const hostnames = { names, areAll: domains.next === undefined };
   return {
     kind: 'page',
     status: error?.status ?? 200,
@@ -65,21 +69,21 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', offers(session, 'domains:write') ? html`<a class="btn primary" href="${link(`${path}/domains`)}">Add a domain</a>` : null) : sections(asked, hostnames, settings.body)}`,
+${names.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', offers(session, 'domains:write') ? html`<a class="btn primary" href="${link(`${path}/domains`)}">Add a domain</a>` : null) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
-function sections(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
+function sections(asked: SignedInRequest, hostnames: Hostnames, settings: Settings): Html {
   return html`<div class="stack">${primarySection(asked, hostnames, settings)}
 <div><h2>Redirects</h2>
 <p class="quiet">A redirect keeps path and query. It works even before the domain’s own certificate is issued.</p></div>
 ${redirectsTable(asked, settings)}
-${!offers(asked.session, 'domains:write') ? null : hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}</div>`;
+${!offers(asked.session, 'domains:write') ? null : hostnames.names.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}</div>`;
 }
 
 function primarySection(
   { form: typed, link, params, session }: SignedInRequest,
-  hostnames: readonly string[],
+  hostnames: Hostnames,
   { domains: { primary } }: Settings,
 ): Html {
   if (!offers(session, 'domains:write')) {
@@ -98,16 +102,13 @@ function primarySection(
   return html`<section class="card" aria-label="Primary domain"><div class="card-body">${form(path, session, fields, 'form')}</div></section>`;
 }
 
-/** With as many names or more, a text field is easier than a select. */
-const CHOICES_MAX = 100;
-
 function hostnameField(
   field: Field,
-  hostnames: readonly string[],
+  { names, areAll }: Hostnames,
   more: readonly SelectOption[] = [],
 ) {
-  if (hostnames.length >= CHOICES_MAX) return textField({ ...field, inputmode: 'url' });
-  const choices = hostnames.map((value) => ({ value, text: toUnicodeName(value) }));
+  if (!areAll) return textField({ ...field, inputmode: 'url' });
+  const choices = names.map((value) => ({ value, text: toUnicodeName(value) }));
   return choiceField(field, [...more, ...choices]);
 }
 
@@ -160,11 +161,11 @@ function likelyRedirect(hostnames: readonly string[], { domains }: Settings) {
 
 function newRedirect(
   { form: typed, link, params, session }: SignedInRequest,
-  hostnames: readonly string[],
+  hostnames: Hostnames,
   settings: Settings,
 ): Html {
   const path = link(`${projectPath(params['projectId'] ?? '')}/settings/redirects`);
-  const likely = likelyRedirect(hostnames, settings);
+  const likely = likelyRedirect(hostnames.names, settings);
   const statuses = redirectStatuses.map((status) => ({
     value: String(status),
     text: statusWords[status] ?? String(status),

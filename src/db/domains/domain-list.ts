@@ -33,7 +33,7 @@ export async function loadDomainPage(
     include: details,
     orderBy: [{ addedAt: 'asc' }, { id: 'asc' }],
   });
-  return { rows: domains, next };
+  return { rows: domains, next, placeOf: ({ addedAt, id }) => ({ at: addedAt, id }) };
 }
 
 /** A test checks PostgreSQL's plans for it. */

@@ -191,7 +191,11 @@ const headers = {
     schema: text,
     example: '"key";r=5999;t=60',
   },
-  Link: { description: 'The next page as `rel="next"`, if there is one', schema: text },
+  Link: {
+    description:
+      'The next page as `rel="next"`, if there is one; also after fewer items than `limit`, because a page has at most 1 MB',
+    schema: text,
+  },
   'Retry-After': { description: 'Seconds to wait', schema: seconds, example: 5 },
   'WWW-Authenticate': {
     description: 'The problem with the key (RFC 6750, 3)',

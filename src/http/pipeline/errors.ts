@@ -20,7 +20,7 @@ export type ApiResponse = {
   readonly stream?: TextStream;
   /** Lower-case names. They override the standard headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a list: the cursor of the next page, which becomes a `Link`; null on the last page. */
+  /** Of a `ListAnswer`: the cursor of the next page, which becomes a `Link`; null on the last page. */
   readonly next?: string | null;
   /**
    * Runs after the commit and before the response. Not called for replays or if the handler
@@ -30,6 +30,11 @@ export type ApiResponse = {
   /** Replays send this instead of `body`, for bodies that must not be stored. */
   readonly replayBody?: unknown;
 };
+
+declare const isPage: unique symbol;
+
+/** Made by `pageAnswer`, which limits its size. Routes with a cursor return no other success. */
+export type ListAnswer = ApiResponse & { readonly [isPage]: true };
 
 /** Codes are public; docs/integrate/errors.md lists them (test/http/errors.test.ts). */
 export const errors = {

@@ -1,8 +1,9 @@
-/** Lists in pages of at most 100, each with a Link to the next one (RFC 8288). */
+/** Lists in pages of at most 100 items and 1 MB, each with a Link to the next one (RFC 8288). */
 import { z } from 'zod';
 import type { Page } from '../../db/page.ts';
-import { cursorAfterPlace, placeOfCursor } from './cursor.ts';
-import type { ApiResponse } from './errors.ts';
+import { renderJson } from '../../net/json.ts';
+import { placeOfCursor } from './cursor.ts';
+import type { ApiResponse, ListAnswer } from './errors.ts';
 import { queryInteger } from './json.ts';
 import type { Route } from './route.ts';
 import type { RouteMatch } from './router.ts';
@@ -37,13 +38,40 @@ export function pageQuery(what: string) {
   return z.strictObject(pageFields(what));
 }
 
-export function pageAnswer<Row>(page: Page<Row>, viewOf: (row: Row) => unknown): ApiResponse {
-  return {
-    status: 200,
-    body: page.rows.map(viewOf),
-    next: page.next && cursorAfterPlace(page.next),
-  };
+/** Of JSON in UTF-8. Only a page of one item can be larger. */
+export const PAGE_BYTES_MAX = 1_000_000;
+
+/** Ends before the item that would make the page too large. Rows without a view are left out. */
+export function pageAnswer<Row, Place>(
+  page: Page<Row, Place>,
+  cursorAfter: (place: Place) => string,
+  viewOf: (row: Row) => object | null,
+): ListAnswer {
+  const { rows, next } = page;
+  const items: string[] = [];
+  let bytes = '[]'.length;
+  let last: Row | undefined;
+  for (const row of rows) {
+    const view = viewOf(row);
+    if (view !== null) {
+      const item = renderJson(view);
+      bytes += Buffer.byteLength(item) + ','.length;
+      if (bytes > PAGE_BYTES_MAX && items.length > 0 && last !== undefined) {
+        return pageOfJson(`[${items.join(',')}]`, cursorAfter(page.placeOf(last)));
+      }
+      items.push(item);
+    }
+    last = row;
+  }
+  return pageOfJson(`[${items.join(',')}]`, next === null ? null : cursorAfter(next));
 }
+
+/** For text that cannot be too large. */
+export function pageOfJson(text: string, next: string | null): ListAnswer {
+  return { status: 200, text, next } as ListAnswer;
+}
+
+export const emptyPage = pageOfJson('[]', null);
 
 /** The `Link` to the next page repeats the request's query with another cursor. */
 export function withNextLink(

@@ -5,6 +5,7 @@ import {
   type ApiResponse,
   type ErrorCode,
   type FieldError,
+  type ListAnswer,
   type Refusal,
   refuseFields,
 } from './errors.ts';
@@ -170,8 +171,10 @@ type Declaration<Path extends string, Body, Query, Preloaded> = RouteDocs & {
   readonly handle: (
     request: ApiRequest<Body, Query, PathParams<Path>>,
     preloaded: Preloaded,
-  ) => Promise<ApiResponse>;
+  ) => Promise<AnswerTo<Query>>;
 };
+
+type AnswerTo<Query> = 'cursor' extends keyof Query ? ListAnswer | Refusal : ApiResponse;
 
 const noQuery = z.strictObject({});
 

@@ -10,6 +10,7 @@ import { isUuid } from '../../core/uuid.ts';
 import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
 import type { ForgetCredential } from '../keys/auth.ts';
+import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
@@ -59,7 +60,7 @@ function listAccounts(service: Service): Route {
     success: success(200, 'A page of accounts', accountList, [docsDefaultAccount, docsAccount]),
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const page = await service.accounts.list(access, { after: cursor, limit });
-      return pageAnswer(page, (one) => accountView(service, one));
+      return pageAnswer(page, cursorAfterPlace, (one) => accountView(service, one));
     },
   });
 }

@@ -3,6 +3,7 @@
 import type { Deploy } from '../../core/records.ts';
 import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
+import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
@@ -76,7 +77,7 @@ function listDeploys(service: Service): Route {
       const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const page = await service.deploys.list(access, project.id, { after: cursor, limit });
-      return pageAnswer(page, deployView);
+      return pageAnswer(page, cursorAfterPlace, deployView);
     },
   });
 }

@@ -7,9 +7,9 @@ import { isUuid } from '../../core/uuid.ts';
 import type { DomainFilters } from '../../db/domains/domain-list.ts';
 import { eventView } from '../../events/event-stream.ts';
 import type { Service } from '../../service/service.ts';
-import { cursorAfter } from '../pipeline/cursor.ts';
-import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { pageAnswer } from '../pipeline/paging.ts';
+import { cursorAfter, cursorAfterPlace } from '../pipeline/cursor.ts';
+import { type ListAnswer, refuse } from '../pipeline/errors.ts';
+import { emptyPage, pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { allDomainsQuery, domain, domainList, domainsQuery } from '../schemas/domains.ts';
 import { eventList, timelineQuery } from '../schemas/events.ts';
@@ -60,7 +60,7 @@ function listAllDomains(service: Service): Route {
       if (hostname === undefined) return list(service, access, query, whole);
       const named = parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
-      if (!named.ok) return { status: 200, body: [] };
+      if (!named.ok) return emptyPage;
       return list(service, access, query, { ...whole, hostname: named.hostname.ascii });
     },
   });
@@ -89,12 +89,14 @@ async function list(
   access: Access,
   { limit, cursor, status, search, metadata }: z.infer<typeof domainsQuery>,
   where: Pick<DomainFilters, 'projectId' | 'hostname'>,
-): Promise<ApiResponse> {
+): Promise<ListAnswer> {
   const part = search && partOfName(search);
   const filters = { ...where, status, search: part, metadata };
   const page = await service.domains.list(access, filters, { after: cursor ?? null, limit });
   const now = service.now();
-  return pageAnswer(page, (row) => domainView(row, service.config.verifyWindowMs, now));
+  return pageAnswer(page, cursorAfterPlace, (row) =>
+    domainView(row, service.config.verifyWindowMs, now),
+  );
 }
 
 function getTimeline(service: Service): Route {
@@ -114,8 +116,7 @@ function getTimeline(service: Service): Route {
         const range = { after: cursor, limit };
         const page = await service.domains.timeline(access, projectId, hostname, range);
         if (page === null) return refuse('domain_not_found');
-        const next = page.next === null ? null : cursorAfter(page.next);
-        return { status: 200, body: page.rows.map(eventView), next };
+        return pageAnswer(page, cursorAfter, eventView);
       }),
   });
 }

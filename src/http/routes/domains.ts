@@ -8,7 +8,13 @@ import type { DomainDetails } from '../../db/domains/domain-list.ts';
 import type { NewDomain } from '../../db/domains/domains.ts';
 import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
-import { type ApiResponse, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
+import {
+  type ApiResponse,
+  type Refusal,
+  refuse,
+  refuseField,
+  refuseFields,
+} from '../pipeline/errors.ts';
 import { type ApiRequest, type Route, route, success } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
@@ -232,12 +238,12 @@ function needsDeploy(projectId: string): string {
 }
 
 /** 404 if the project does not exist. */
-export async function withName(
+export async function withName<Answer extends ApiResponse>(
   service: Service,
   access: Access,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  act: (projectId: string, hostname: string, plan: Plan) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
+  act: (projectId: string, hostname: string, plan: Plan) => Promise<Answer>,
+): Promise<Answer | Refusal> {
   const project = await findProject(service, access, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(hostname, service.config.platform.domain);

@@ -9,8 +9,8 @@ import {
 import type { InstallationOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
 import { cursorAfterPlace } from '../pipeline/cursor.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ListAnswer, refuse } from '../pipeline/errors.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import {
   docsEscalation,
@@ -80,8 +80,7 @@ async function page(
   { database }: Service,
   operator: Installation,
   query: EscalationQuery,
-): Promise<ApiResponse> {
-  const { rows, next } = await loadEscalations(database.prisma, operator, query);
-  const body = rows.flatMap((row) => projectEscalationView(row) ?? []);
-  return { status: 200, body, next: next && cursorAfterPlace(next) };
+): Promise<ListAnswer> {
+  const rows = await loadEscalations(database.prisma, operator, query);
+  return pageAnswer(rows, cursorAfterPlace, projectEscalationView);
 }

@@ -15,6 +15,7 @@ import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type ApiKeyIdentity, type Route, route, success } from '../pipeline/route.ts';
 import {
   key,
@@ -60,9 +61,8 @@ function listKeys({ apiKeys, now }: Service): Route {
     success: success(200, 'A page of keys', keyList, [keyExample]),
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const at = now();
-      const { rows, next } = await apiKeys.list(access, { after: cursor, limit });
-      const body = rows.map((one) => keyView(one, at));
-      return { status: 200, body, next: next && cursorAfterText(next) };
+      const page = await apiKeys.list(access, { after: cursor, limit });
+      return pageAnswer(page, cursorAfterText, (one) => keyView(one, at));
     },
   });
 }

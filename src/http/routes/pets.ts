@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
 import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ApiResponse, type ListAnswer, refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
+import { pageOfJson } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
@@ -92,14 +92,14 @@ function getPet({ pets, now }: PetService): Route {
 }
 
 /** Links to the next page if more pets follow. */
-async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
+async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ListAnswer> {
   const { limit, status, cursor } = query;
   const { json, next } = await pets.list({
     after: cursor ?? null,
     status: status ?? null,
     limit,
   });
-  return { status: 200, text: json, next: next === null ? null : cursorAfter(next) };
+  return pageOfJson(json, next === null ? null : cursorAfter(next));
 }
 
 /** An ID that is not in its shortest form is unknown, without a query. */

@@ -7,8 +7,9 @@ import { type Account, DEFAULT_ACCOUNT_ID, type Deploy, type Project } from '../
 import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
+import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { pageAnswer } from '../pipeline/paging.ts';
+import { emptyPage, pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { metadataProblems } from '../schemas/metadata.ts';
 import {
@@ -45,11 +46,11 @@ function listProjects(service: Service): Route {
           ? undefined
           : parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
-      if (named?.ok === false) return { status: 200, body: [] };
+      if (named?.ok === false) return emptyPage;
       const filters = { hostname: named?.hostname.ascii, metadata };
       const page = await service.projects.list(access, filters, { after: cursor, limit });
       const rows = await withDeploys(service, access, page.rows);
-      return pageAnswer({ ...page, rows }, projectView);
+      return pageAnswer({ ...page, rows }, cursorAfterPlace, projectView);
     },
   });
 }

@@ -4,6 +4,7 @@ import type { Service } from '../../service/service.ts';
 import type { ForgetCredential } from '../keys/auth.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import { refuse } from '../pipeline/errors.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { sessionExample, sessionList, sessionsQuery } from '../schemas/sessions.ts';
 import { refuseStronger } from './keys.ts';
@@ -28,8 +29,7 @@ function listSessions({ now, sessions }: Service): Route {
     success: success(200, 'A page of sessions', sessionList, [sessionExample]),
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const page = await sessions.list(access, { after: cursor, limit, now: now() });
-      const body = page.rows.map(sessionView);
-      return { status: 200, body, next: page.next && cursorAfterText(page.next) };
+      return pageAnswer(page, cursorAfterText, sessionView);
     },
   });
 }

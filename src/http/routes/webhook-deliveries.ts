@@ -15,6 +15,7 @@ import type { Service } from '../../service/service.ts';
 import { signedHeaders, testBodyOf } from '../../webhooks/message.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import {
@@ -51,12 +52,8 @@ export function listDeliveries(service: Service, owners: Owners): Route {
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params, query: { limit, cursor = null } }) =>
       withWebhook(service, owners, { access, params }, async ({ id }) => {
-        const { rows, next } = await service.deliveries.list(access, id, { after: cursor, limit });
-        return {
-          status: 200,
-          body: rows.map(deliveryView),
-          next: next && cursorAfterDelivery(next),
-        };
+        const page = await service.deliveries.list(access, id, { after: cursor, limit });
+        return pageAnswer(page, cursorAfterDelivery, deliveryView);
       }),
   });
 }

@@ -6,8 +6,7 @@ import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
 import type { WebhookOwner } from '../../db/delivery/webhooks.ts';
 import type { Service } from '../../service/service.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ApiResponse, type Refusal, refuse } from '../pipeline/errors.ts';
 import type { Route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
@@ -84,12 +83,12 @@ type WebhookRequest = {
 };
 
 /** 404 if its owner does not have it or does not exist. */
-export async function withWebhook(
+export async function withWebhook<Answer extends ApiResponse>(
   { webhooks }: Service,
   owners: Owners,
   { access, params }: WebhookRequest,
-  act: (webhook: Webhook, owner: WebhookOwner) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
+  act: (webhook: Webhook, owner: WebhookOwner) => Promise<Answer>,
+): Promise<Answer | Refusal> {
   const owner = await owners.ownerOf(access, params);
   if (owner === null) return refuse('project_not_found');
   const found = isUuid(params.webhookId) ? await webhooks.find(owner, params.webhookId) : null;

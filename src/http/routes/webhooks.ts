@@ -6,6 +6,7 @@ import { urlProblem } from '../../net/destination.ts';
 import type { Service } from '../../service/service.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import { withinLimits } from '../limits/account-limits.ts';
+import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';
@@ -74,7 +75,7 @@ function listWebhooks(service: Service, owners: Owners): Route {
       const owner = await owners.ownerOf(access, params);
       if (owner === null) return refuse('project_not_found');
       const page = await service.webhooks.list(owner, { after: cursor, limit });
-      return pageAnswer(page, (row) => webhookView(row, service.now()));
+      return pageAnswer(page, cursorAfterPlace, (row) => webhookView(row, service.now()));
     },
   });
 }
