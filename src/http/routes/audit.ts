@@ -2,6 +2,7 @@ import type { Access } from '../../core/access.ts';
 import type { ShownAuditEntry } from '../../db/audit.ts';
 import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { auditExample, auditList, auditQuery } from '../schemas/audit.ts';
 
@@ -32,8 +33,7 @@ export function auditRoute({ audit }: Service, routes: readonly Route[]): Route 
     success: success(200, 'A page of entries', auditList, [auditExample]),
     handle: async ({ access, query: { limit, cursor = null, ...filters } }) => {
       const page = await audit.list(access, filters, { after: cursor, limit });
-      const body = page.rows.map((row) => entryView(row, access, summaries));
-      return { status: 200, body, next: page.next === null ? null : cursorAfter(page.next) };
+      return pageAnswer(page, cursorAfter, (row) => entryView(row, access, summaries));
     },
   });
 }
