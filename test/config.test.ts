@@ -113,6 +113,7 @@ describe('The configuration', () => {
     [{ ACME_EAB_KID: 'kid-1', ACME_EAB_HMAC_KEY: 'c2VjcmV0' }, 'ACME_EAB_KID'],
     [{ ACME_EAB_HMAC_KEY: 'not base64' }, 'ACME_EAB_HMAC_KEY'],
     [{ ESCALATE_AFTER: '0m' }, 'ESCALATE_AFTER'],
+    [{ EVENT_RETENTION: '29d' }, 'EVENT_RETENTION'],
     [{ ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir' }, 'ACME_FALLBACK_DIRECTORY_URL'],
     [
       {

@@ -9,6 +9,7 @@ import {
   DELIVERY_TIMEOUT_MS,
   deliveryWaitsMs,
 } from '../src/core/operations/webhook-plan.ts';
+import { PROJECT_ERASED_MS } from '../src/core/records.ts';
 import { HOUR, MINUTE, SECOND } from '../src/core/time.ts';
 import { repairKinds } from '../src/db/domains/waiting.ts';
 import { buildDocument, documentPath } from '../src/http/openapi/document.ts';
@@ -144,6 +145,11 @@ describe('The documentation of the queues', () => {
   it('states how long deliveries are kept', () => {
     const days = DELIVERIES_KEPT_MS / (24 * HOUR);
     expect(read('docs/integrate/webhooks.md')).toContain(`kept for ${days} days`);
+  });
+
+  it('states when a deleted project is erased', () => {
+    const days = PROJECT_ERASED_MS / (24 * HOUR);
+    expect(read('docs/integrate/projects.md')).toContain(`its domains for ${days} days`);
   });
 });
 

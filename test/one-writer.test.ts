@@ -13,9 +13,9 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 const writes =
   /\.domain\.(?:create|update|upsert)\w*\(|UPDATE domain SET ([\s\S]*?)(?:WHERE|FROM|RETURNING)/g;
-const ofNoDecision = /^(?:shown|watched_until) = /;
+const ofNoDecision = /^(?:shown|watched_until|metadata) = /;
 
-/** Files that write a domain's row, except for observations and watchers. */
+/** Files that write a domain's row, except for observations, watchers and the erasure of metadata. */
 const writers = files.filter((file) =>
   [...read(file).matchAll(writes)].some(([, columns]) => !ofNoDecision.test(columns ?? '')),
 );

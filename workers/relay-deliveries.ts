@@ -2,12 +2,14 @@
  * Moves due deliveries to the queue, a few of each webhook at a time and in turns of accounts: the
  * backlog of a slow receiver delays no other. Runs on a timer in every worker process. Rows are marked
  * before their jobs are added, since a job could finish before a later mark; marked rows whose jobs
- * are lost are queued again.
+ * are lost are queued again. Once a minute it also deletes what ended or happened long ago.
  */
 import { DELIVERIES_KEPT_MS } from '../src/core/operations/webhook-plan.ts';
-import { MINUTE, SECOND, scaledMs } from '../src/core/time.ts';
+import { PROJECT_ERASED_MS } from '../src/core/records.ts';
+import { DAY, MINUTE, SECOND, scaledMs } from '../src/core/time.ts';
 import { AUDIT_KEPT_MS } from '../src/db/audit.ts';
 import type { QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
+import { eraseProjects, pruneEvents } from '../src/db/events.ts';
 import type { Service } from '../src/service/service.ts';
 import { deliveriesInFlight } from './deliver-webhook.ts';
 
@@ -24,7 +26,7 @@ const ROUND_MS = 90;
  */
 const PRUNE_EVERY_MS = MINUTE;
 const PRUNED_AT_ONCE = 5_000;
-/** No delivery is queued during a pruning. */
+/** Each of deliveries and of events; no delivery is queued meanwhile. */
 const PRUNING_MS = SECOND;
 /** How often within `lostAfterMs` it looks for lost jobs and disabled webhooks. */
 const TEND_SHARE = 6;
@@ -35,6 +37,7 @@ const TEND_SHARE = 6;
  * was not queued stays due.
  */
 export function createRelay(service: Service): (stop?: AbortSignal) => Promise<number> {
+  const prune = createPruning(service);
   let tendAt = 0;
   return async (stop = new AbortController().signal) => {
     const now = service.now().getTime();
@@ -42,6 +45,7 @@ export function createRelay(service: Service): (stop?: AbortSignal) => Promise<n
     if (now >= tendAt) {
       tendAt = now + lostAfterMs(service) / TEND_SHARE;
       relayed += await tend(service, stop);
+      await prune(stop);
     }
     for (let round = 0; round < ROUNDS && !stop.aborted; round += 1) {
       const at = service.now();
@@ -93,20 +97,49 @@ async function tend(service: Service, stop: AbortSignal): Promise<number> {
   const given = await give(service, at, lost);
   if (stop.aborted) return given;
   await service.deliveries.endOfOff();
-  if (await service.waiting.takeTurn('prune-deliveries', PRUNE_EVERY_MS))
-    await prune(service, at, stop);
   return given;
 }
 
-async function prune(service: Service, now: Date, stop: AbortSignal): Promise<void> {
-  const before = new Date(now.getTime() - DELIVERIES_KEPT_MS);
+/**
+ * Deliveries first, because they keep their events. Once a day, each process erases deleted projects, and
+ * then walks through all events, some in each turn.
+ */
+function createPruning(service: Service): (stop: AbortSignal) => Promise<void> {
+  const { prisma } = service.database;
+  const { eventRetentionMs, timeScale } = service.config;
+  const limit = PRUNED_AT_ONCE;
+  /** Null: the day's erasure is not complete. */
+  let after: bigint | null = null;
+  let restsUntil = 0;
+  async function pruneSome(at: number): Promise<void> {
+    if (after === null) {
+      const erased = await eraseProjects(prisma, new Date(at - PROJECT_ERASED_MS), limit);
+      if (erased < limit) after = 0n;
+      return;
+    }
+    after = await pruneEvents(prisma, { after, before: new Date(at - eventRetentionMs), limit });
+    if (after === null) restsUntil = at + scaledMs(DAY, timeScale);
+  }
+  return async (stop) => {
+    if (stop.aborted || !(await service.waiting.takeTurn('prune-deliveries', PRUNE_EVERY_MS)))
+      return;
+    await pruneDeliveries(service, stop);
+    const began = service.now().getTime();
+    while (began >= restsUntil && !stop.aborted && service.now().getTime() - began <= PRUNING_MS)
+      await pruneSome(began);
+  };
+}
+
+async function pruneDeliveries(service: Service, stop: AbortSignal): Promise<void> {
+  const began = service.now().getTime();
+  const before = new Date(began - DELIVERIES_KEPT_MS);
   while (
     !stop.aborted &&
     (await service.deliveries.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE
   ) {
-    if (service.now().getTime() - now.getTime() > PRUNING_MS) return;
+    if (service.now().getTime() - began > PRUNING_MS) return;
   }
   if (stop.aborted) return;
   await service.deliveries.pruneWebhooks(before);
-  await service.audit.prune(new Date(now.getTime() - AUDIT_KEPT_MS), PRUNED_AT_ONCE);
+  await service.audit.prune(new Date(began - AUDIT_KEPT_MS), PRUNED_AT_ONCE);
 }

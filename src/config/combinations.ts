@@ -1,4 +1,6 @@
 /** Rules for combinations of variables. */
+import { DELIVERIES_KEPT_MS } from '../core/operations/webhook-plan.ts';
+import { DAY, parseDuration } from '../core/time.ts';
 import { LOCAL_CA, type VariableName, variableNames, variableRows } from './variables.ts';
 
 /** `problem` completes a sentence: `PORT must be a port number, 0 to 65535`. */
@@ -36,6 +38,11 @@ function storageRules(given: Given): readonly Rule[] {
       role !== 'all' && !hasServer,
       'ROLE',
       'must be all on embedded storage, which one process owns; set DATABASE_URL to run several',
+    ],
+    [
+      (parseDuration(given.EVENT_RETENTION ?? '') ?? Infinity) < DELIVERIES_KEPT_MS,
+      'EVENT_RETENTION',
+      `must be ${DELIVERIES_KEPT_MS / DAY}d or longer, as long as webhook deliveries are kept`,
     ],
   ];
 }

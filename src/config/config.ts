@@ -110,6 +110,7 @@ function toConfig(v: Variables) {
     verifyWindowMs: v.VERIFY_WINDOW,
     timeScale: v.TIME_SCALE,
     escalateAfterMs: v.ESCALATE_AFTER,
+    eventRetentionMs: v.EVENT_RETENTION,
     metrics: { port: v.METRICS_PORT, token: v.METRICS_TOKEN },
     logLevel: v.LOG_LEVEL,
     shared: sharedOf(v),

@@ -174,6 +174,12 @@ export const variableGroups = {
       shared: ['worker'],
       help: 'how long a verified domain can be without a certificate before an operator is called',
     },
+    EVENT_RETENTION: {
+      schema: duration,
+      default: '400d',
+      shared: ['worker'],
+      help: 'how long [events](../integrate/events.md#how-long-events-are-kept) are kept, `30d` or longer',
+    },
   },
   'The edge': {
     EDGE: {

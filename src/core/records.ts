@@ -3,6 +3,7 @@
  * parses it. Times are exact to the millisecond.
  */
 import type { DomainStatus } from './life/lifecycle.ts';
+import { DAY } from './time.ts';
 
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
@@ -37,9 +38,12 @@ export type Project = {
   readonly signingRotatedAt: Date | null;
   /** Metadata of src/core/metadata.ts. */
   readonly metadata: unknown;
-  /** Deleted projects are never found; their events remain. */
+  /** Deleted projects are never found. */
   readonly deletedAt: Date | null;
 };
+
+/** After its deletion, a project's events, deliveries and metadata are erased. */
+export const PROJECT_ERASED_MS = 30 * DAY;
 
 export const deployStatuses = ['succeeded', 'failed'] as const;
 export type DeployStatus = (typeof deployStatuses)[number];

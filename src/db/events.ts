@@ -3,7 +3,7 @@ import type { DomainEvent } from '../core/life/events.ts';
 import { ofVisibleProject } from './access.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
-import type { Prisma, PrismaClient } from './generated/client.ts';
+import { Prisma, type PrismaClient } from './generated/client.ts';
 import { type ListRange, type Page, pageOf } from './page.ts';
 
 export type NewEvent = DomainEvent & { readonly domainId: string };
@@ -97,6 +97,77 @@ export async function loadTimeline(
     select: { ...eventColumns, id: true },
   });
   return pageOf(rows, limit, ({ id }) => id);
+}
+
+/** An attached domain keeps as many, whatever their age. */
+const KEPT_PER_DOMAIN = 1_000;
+
+export type PrunedRange = {
+  /** Exclusive. */
+  readonly after: bigint;
+  readonly before: Date;
+  readonly limit: number;
+};
+
+/**
+ * Deletes the events among the next `limit` that happened before a time. Returns the ID to continue
+ * after, or null if what follows is younger. Keeps events with a delivery, and of an attached domain the
+ * newest ones and what says that it holds its name (src/db/domains/transitions.ts).
+ */
+export function pruneEvents(
+  prisma: PrismaClient,
+  { after, before, limit }: PrunedRange,
+): Promise<bigint | null> {
+  const time = before.toISOString();
+  return prisma.$transaction(async (tx) => {
+    const [read] = await tx.$queryRaw<{ last: bigint | null; ids: readonly bigint[] }[]>`
+      WITH batch AS (
+        SELECT id, domain_id, type, at FROM event WHERE id > ${after} ORDER BY id LIMIT ${limit}
+      ), attached AS (
+        SELECT id, (SELECT event.id FROM event WHERE domain_id = domain.id
+          ORDER BY event.id DESC OFFSET ${KEPT_PER_DOMAIN - 1} LIMIT 1) AS first_kept
+        FROM domain WHERE removed_at IS NULL AND id IN (SELECT domain_id FROM batch)
+      ), locked AS (
+        SELECT id FROM event WHERE id IN (
+          SELECT batch.id FROM batch LEFT JOIN attached ON attached.id = domain_id
+          WHERE at < ${time}::timestamptz AND (attached.id IS NULL OR batch.id < first_kept AND NOT (
+            type IN ('domain.verified', 'domain.failed') AND NOT EXISTS (
+              SELECT FROM event AS later WHERE later.domain_id = batch.domain_id
+                AND later.id > batch.id AND later.type = batch.type))))
+        FOR UPDATE SKIP LOCKED
+      )
+      SELECT (SELECT CASE WHEN at < ${time}::timestamptz THEN id END
+          FROM batch ORDER BY id DESC LIMIT 1) AS last,
+        ARRAY (SELECT id FROM locked) AS ids`;
+    if (read === undefined) return null;
+    // A separate statement, to see the deliveries of a replay that committed before the lock.
+    await tx.$executeRaw`
+      DELETE FROM event WHERE id = ANY (${read.ids}::bigint[])
+        AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = event.id)`;
+    return read.last;
+  });
+}
+
+/**
+ * Of projects that were deleted before a time: deletes up to `limit` events with their deliveries, and all
+ * metadata. Returns the number of deleted events.
+ */
+export async function eraseProjects(
+  prisma: PrismaClient,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  const gone = Prisma.sql`deleted_at < ${before.toISOString()}::timestamptz`;
+  await prisma.$executeRaw`UPDATE project SET metadata = '{}' WHERE ${gone} AND metadata <> '{}'`;
+  await prisma.$executeRaw`
+    UPDATE domain SET metadata = '{}' WHERE metadata <> '{}'
+      AND project_id IN (SELECT id FROM project WHERE ${gone})`;
+  return prisma.$executeRaw`
+    DELETE FROM event WHERE id IN (
+      SELECT recorded.id FROM project CROSS JOIN LATERAL (
+        SELECT id FROM event WHERE project_id = project.id
+        ORDER BY number LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS recorded
+      WHERE ${gone} LIMIT ${limit})`;
 }
 
 export type EventRange = {

@@ -1,4 +1,4 @@
-/** One stream: every event of a project after a number, in order, without gaps or duplicates. */
+/** One stream: every event of a project after a number, in order, without duplicates. */
 
 import type { Access } from '../core/access.ts';
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';

@@ -5,6 +5,7 @@ import { wholeInstallation } from '../../src/core/access.ts';
 import { jobId } from '../../src/core/operations/jobs.ts';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import { DAY, MINUTE } from '../../src/core/time.ts';
+import { createAuditStore } from '../../src/db/audit.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
@@ -51,6 +52,8 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     const service = plainService({
       deliveries: db.deliveries,
       waiting: createWaitingStore(db.prisma),
+      audit: createAuditStore(db.prisma),
+      database: { prisma: db.prisma },
       queues: {
         enqueue: async (_name, jobs) => {
           if (isQueueAway) throw new Error('Connection is closed.');

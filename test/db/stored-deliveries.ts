@@ -5,6 +5,7 @@ import { wholeInstallation } from '../../src/core/access.ts';
 import { createAccountStore } from '../../src/db/accounts.ts';
 import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookOwner } from '../../src/db/delivery/webhooks.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
 import { noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';
@@ -20,6 +21,7 @@ export async function openStoredDeliveries(name: StorageName) {
     ...stored,
     prisma,
     accounts: createAccountStore(prisma),
+    projects: createProjectStore(prisma),
     webhooks,
     deliveries,
     /** A domain of a new project, so that no earlier webhook receives its events. */

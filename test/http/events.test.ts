@@ -110,7 +110,10 @@ async function happens(count: number, domain = 0): Promise<void> {
   }
 }
 
-const newest = (): Promise<number> => t.prisma.event.count();
+async function newest(): Promise<number> {
+  const { _max } = await t.prisma.event.aggregate({ _max: { number: true } });
+  return Number(_max.number);
+}
 
 describe('The event stream', () => {
   it('returns every event after the given number, as it was stored', async () => {
@@ -205,6 +208,14 @@ describe('The event stream', () => {
     expect((await reading.next())?.event).toBe('stream.reset');
     await happens(1);
     expect(await reading.numbers(1)).toEqual([last + 1]);
+  });
+
+  it('continues with the first event that is left, if older ones were deleted', async () => {
+    await happens(3);
+    const last = await newest();
+    await t.prisma.$executeRaw`DELETE FROM event WHERE number < ${last - 1}`;
+    expect(await (await read(0)).numbers(2)).toEqual([last - 1, last]);
+    expect(await (await read(last - 2)).numbers(2)).toEqual([last - 1, last]);
   });
 
   it.each(['', 'abc', '-1', '1.5', '1e3', '0x10', '1, 2', '\u0661', "1' OR 1=1", '9'.repeat(200)])(

@@ -62,7 +62,7 @@ async function bringBackOrMake(
       WHERE project_id = ${events.projectId}::uuid AND number > ${after} AND number <= ${last}
         AND (${types}::text[] = '{}' OR type = ANY (${types}::text[]))
         ${andVisible(access, Prisma.sql`project_id`)}
-      ORDER BY number LIMIT ${limit}
+      ORDER BY number LIMIT ${limit} FOR KEY SHARE -- waits for a pruning of these events
     ), waiting AS (
       SELECT id, event_id, attempts FROM webhook_delivery
       WHERE webhook_id = ${id}::uuid AND status = 'pending' AND event_id IN (SELECT id FROM chosen)

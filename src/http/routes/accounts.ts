@@ -160,7 +160,7 @@ function closeAccount(service: Service, { dropTraffic, forget }: AfterAccountCha
     operationId: 'closeAccount',
     summary: 'Close an account',
     description:
-      'All processes refuse its keys within 5 seconds. An account with projects is only closed with `projects=delete`, which removes their domains, live ones too. A closed account stays readable, and cannot be opened again. If the request fails, repeat it.',
+      'All processes refuse its keys within 5 seconds. An account with projects is only closed with `projects=delete`, which removes their domains, live ones too. A closed account stays readable, and cannot be opened again. What its projects leave is erased after 30 days. If the request fails, repeat it.',
     commitsInSteps: true,
     query: accountClosing,
     success: success(204, 'The account is closed'),

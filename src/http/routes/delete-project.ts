@@ -18,7 +18,7 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
     operationId: 'deleteProject',
     summary: 'Delete a project',
     description:
-      'Removes its domains, whose traffic stops at once, and ends their certificate orders, its webhooks and its signing secret. Its slug can be used again. A project with live or drifted domains is only deleted with `domains=remove`. Operators keep the history of its domains. If the request fails, repeat it.',
+      'Removes its domains, whose traffic stops at once, and ends their certificate orders, its webhooks and its signing secret. Its slug can be used again. A project with live or drifted domains is only deleted with `domains=remove`. Operators see the history of its domains for 30 days; then its events, deliveries and metadata are erased. If the request fails, repeat it.',
     commitsInSteps: true,
     query: projectRemoval,
     success: success(204, 'The project does not exist anymore'),

@@ -107,7 +107,7 @@ function getTimeline(service: Service): Route {
     operationId: 'getDomainTimeline',
     summary: "List a domain's events",
     description:
-      'Lists events in pages, newest first. Removed domains keep their events, also if the host name is added again.',
+      'Lists events in pages, newest first, including those of removed domains with the host name. Old events are deleted after a period that the operator sets.',
     query: timelineQuery,
     success: success(200, 'A page of events', eventList, docsEvents),
     refusals: ['project_not_found', 'domain_not_found'],

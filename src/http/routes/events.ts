@@ -40,7 +40,7 @@ export function eventsRoute(service: Service, openStream: OpenStream): Route {
     operationId: 'streamEvents',
     summary: 'Stream events',
     description:
-      "Streams events as server-sent events, in order, without gaps or duplicates. `id` is the event's number, `event` its type and `data` the Event as one line of JSON. With `Last-Event-ID`, the stream starts after that number; `0` starts at the first event. Without it, only new events are sent. A comment is sent every 15 seconds. If the number is beyond the newest event, the stream sends `stream.reset` with `{newest}` and continues from there. With `checks=tell`, it sends `checked` with `{hostname, attempts, lastCheckedAt, nextCheckAt, changed}` at once and after each check; these have no `id`. `changed` is true if the name servers' answers differ from the previous check. The stream does not end; after a disconnect, reconnect with the last `id`.",
+      "Streams events as server-sent events, in order and without duplicates. `id` is the event's number, `event` its type and `data` the Event as one line of JSON. With `Last-Event-ID`, the stream starts after that number; `0` starts at the oldest event that is kept. Without it, only new events are sent. A comment is sent every 15 seconds. If the number is beyond the newest event, the stream sends `stream.reset` with `{newest}` and continues from there. With `checks=tell`, it sends `checked` with `{hostname, attempts, lastCheckedAt, nextCheckAt, changed}` at once and after each check; these have no `id`. `changed` is true if the name servers' answers differ from the previous check. The stream does not end; after a disconnect, reconnect with the last `id`.",
     momentary: true,
     takesLastEventId: true,
     query: streamQuery,

@@ -142,7 +142,9 @@ type AnEvent = ReturnType<typeof anEvent>;
 
 function anEvent(type: z.ZodLiteral<string>, data: z.ZodType) {
   return z.object({
-    id: int64().describe('Number of the event in the project: 1, 2, 3 …, without gaps'),
+    id: int64().describe(
+      'Number of the event in the project: 1, 2, 3 …; the numbers of deleted old events stay unused',
+    ),
     type,
     hostname: z.string(),
     domainId: uuid().describe('ID of this addition of the host name'),
