@@ -105,7 +105,8 @@ function createDashboard(service: DashboardService, api: Api, { forget, signIns 
   const addressOf = readClientAddress(config.api.trustedProxies);
   const basePath = basePathOf(config);
   const assets = loadAssets();
-  const paths = routerOf([...signInPages(sessions, signIns), ...accountPages(sessions), ...pages]);
+  const signIn = signInPages(sessions, signIns, config.apiKey);
+  const paths = routerOf([...signIn, ...accountPages(sessions), ...pages]);
   const link: Link = (path) => basePath + path;
   const queues = createQueues(service, api, { assets, sessions, link });
   const frameOf = async ({ headers }: RawRequest): Promise<PageFrame> => {
@@ -143,9 +144,7 @@ function createDashboard(service: DashboardService, api: Api, { forget, signIns 
       const found = (label: string, act: FoundPage['answer']): FoundPage => {
         return { label, answer: async (raw) => withoutBody(raw, await act(raw)) };
       };
-      if (isQueuesPath(path)) {
-        return found(labelOf(QUEUES), (raw) => queues(raw, path, query));
-      }
+      if (isQueuesPath(path)) return found(labelOf(QUEUES), (raw) => queues(raw, path, query));
       const method = asked === 'HEAD' ? 'GET' : asked;
       const asset = method === 'GET' ? assets.find(path) : undefined;
       if (asset !== undefined) return found(ASSETS, async () => kept(asset));

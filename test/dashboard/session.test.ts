@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { mintKey } from '../../src/config/api-key.ts';
 import { createSessions } from '../../src/dashboard/session.ts';
 import { type Pages, startPages } from './support/pages.ts';
@@ -32,7 +32,7 @@ describe('Signing in', () => {
   });
 
   it.each([
-    ['', 401, 'Enter an API key.'],
+    ['', 400, 'Enter an API key.'],
     ['signpost_not_a_key', 401, 'key'],
   ])('with %j shows the error in place', async (typed, status, reason) => {
     const answer = await pages.signIn(typed);
@@ -269,13 +269,47 @@ describe('Wrong keys', () => {
   });
 
   it('of one key ID are refused from all addresses, but the first of each address', async () => {
+    const wrong = mintKey().token;
     const statuses: number[] = [];
     for (const address of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
-      for (const _ of Array(6)) statuses.push((await attempt('not the API_KEY', address)).status);
+      for (const _ of Array(6)) statuses.push((await attempt(wrong, address)).status);
     }
     expect(statuses.filter((status) => status === 401)).toHaveLength(10 + 3);
     expect(statuses.at(-1)).toBe(429);
-    expect((await attempt('not the API_KEY', '203.0.113.9')).status).toBe(401);
+    expect((await attempt(wrong, '203.0.113.9')).status).toBe(401);
+  });
+
+  it('in another format than keys count for the address only', async () => {
+    for (const address of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
+      for (const _ of Array(6)) expect((await attempt('garbage', address)).status).toBe(401);
+    }
+    for (const _ of Array(14)) await attempt('garbage', '198.51.100.1');
+    expect((await attempt('garbage', '198.51.100.1')).status).toBe(429);
+  });
+
+  it('count for an API_KEY in another format, unless they cannot be it', async () => {
+    const configured = await startPages('', undefined, { API_KEY: 'a key of any format' });
+    const guess = async (typed: string, host: number) => {
+      const form = { key: typed };
+      const remoteAddress = `198.51.100.${host}`;
+      return (await configured.show('POST /sign-in', { form, remoteAddress })).status;
+    };
+    const { token } = mintKey();
+    const mistyped = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0');
+    for (const _ of Array(12)) await guess(mistyped, 1);
+    for (const _ of Array(11)) expect(await guess('garbage', 2)).toBe(401);
+    expect(await guess('garbage', 2)).toBe(429);
+    await configured.close();
+  });
+
+  it('do not include other failures', async () => {
+    const { token } = mintKey();
+    const finding = vi.spyOn(pages.service.apiKeys, 'find').mockRejectedValue(new Error('down'));
+    for (const _ of Array(30)) expect((await attempt(token, '192.0.2.1')).status).toBe(500);
+    finding.mockRestore();
+    expect((await attempt(token, '192.0.2.1')).status).toBe(401);
+    for (const _ of Array(30)) expect((await attempt('', '192.0.2.1')).status).toBe(400);
+    expect((await attempt(key, '192.0.2.1')).status).toBe(303);
   });
 
   it('do not include right ones', async () => {

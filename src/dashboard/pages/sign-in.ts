@@ -12,7 +12,12 @@ import { type DashboardSession, firstPage, type Sessions } from '../session.ts';
 
 type OpenRequest = PageRequest & { readonly session: DashboardSession | null };
 
-export function signInPages(sessions: Sessions, signIns: SignInLimiters): readonly PageRoute[] {
+/** `apiKey`: API_KEY. */
+export function signInPages(
+  sessions: Sessions,
+  signIns: SignInLimiters,
+  apiKey: string | undefined,
+): readonly PageRoute[] {
   return [
     {
       method: 'GET',
@@ -28,7 +33,10 @@ export function signInPages(sessions: Sessions, signIns: SignInLimiters): readon
       path: '/sign-in',
       isOpen: true,
       hasNoToken: true,
-      handle: (asked) => limited(signIns, asked, () => signIn(sessions, asked)),
+      handle: (asked) => {
+        const id = keyIdIn(typedKey(asked), apiKey);
+        return limited(signIns, id, asked, () => signIn(sessions, asked));
+      },
     },
     {
       method: 'POST',
@@ -40,34 +48,46 @@ export function signInPages(sessions: Sessions, signIns: SignInLimiters): readon
 }
 
 /**
- * Counts a wrong key for its ID and the address. The first of each address does not count for the
- * ID, so that others cannot lock its user out.
+ * Counts a wrong key (401) for its ID and the address. The first of each address does not count for
+ * the ID, so that others cannot lock its user out.
  */
 async function limited(
   { perAddress, perKey, perKeyAndAddress }: SignInLimiters,
+  id: string | null,
   { address, form, link }: OpenRequest,
   attempt: () => Promise<PageAnswer>,
 ): Promise<PageAnswer> {
   const group = addressGroup(address);
-  const id = keyIdIn((form.get('key') ?? '').trim());
   const pair = `${id} ${group}`;
   const ofAddress = perAddress.take(group);
   if (!ofAddress.allowed) return tooMany(link, form.get('then'), ofAddress.resetSeconds);
-  const isFirst = perKeyAndAddress.take(pair).allowed;
-  const ofKey = isFirst ? null : perKey.take(id);
+  const isFirst = id !== null && perKeyAndAddress.take(pair).allowed;
+  const ofKey = id === null || isFirst ? null : perKey.take(id);
   if (ofKey?.allowed === false) return tooMany(link, form.get('then'), ofKey.resetSeconds);
-  const answer = await attempt();
-  if (answer.kind !== 'see_other') return answer;
-  perAddress.giveBack(group);
-  if (isFirst) perKeyAndAddress.giveBack(pair);
-  else perKey.giveBack(id);
-  return answer;
+  let isWrong = false;
+  try {
+    const answer = await attempt();
+    isWrong = answer.kind === 'page' && answer.status === 401;
+    return answer;
+  } finally {
+    if (!isWrong) {
+      perAddress.giveBack(group);
+      if (isFirst) perKeyAndAddress.giveBack(pair);
+      else if (id !== null) perKey.giveBack(id);
+    }
+  }
 }
 
-/** Only API_KEY can have another format. */
-function keyIdIn(key: string): string {
-  const shape = parseKey(key);
-  return shape.kind === 'ours' ? shape.id : CONFIGURED_KEY_ID;
+/** Null if the text is no key, because it has another format than generated keys and `apiKey`. */
+function keyIdIn(key: string, apiKey: string | undefined): string | null {
+  const typed = parseKey(key);
+  if (typed.kind === 'ours') return typed.id;
+  const canBeApiKey = apiKey !== undefined && parseKey(apiKey).kind === typed.kind;
+  return canBeApiKey ? CONFIGURED_KEY_ID : null;
+}
+
+function typedKey({ form }: OpenRequest): string {
+  return (form.get('key') ?? '').trim();
 }
 
 function tooMany(link: Link, then: string | null, seconds: number): PageContent {
@@ -76,15 +96,15 @@ function tooMany(link: Link, then: string | null, seconds: number): PageContent 
 }
 
 /** Starts a session for a valid key; otherwise shows the error on the page. */
-async function signIn(
-  sessions: Sessions,
-  { address, apiWith, form, headers, link, session }: OpenRequest,
-) {
-  const key = (form.get('key') ?? '').trim();
+async function signIn(sessions: Sessions, asked: OpenRequest) {
+  const { address, apiWith, form, headers, link, session } = asked;
+  const key = typedKey(asked);
   const then = form.get('then');
-  if (key === '') return signInPage(link, then, 'Enter an API key.');
+  if (key === '') return { ...signInPage(link, then, 'Enter an API key.'), status: 400 };
   const answer = await apiWith(`Bearer ${key}`).call<OwnKey>('GET', '/v1/keys/self');
-  if (!answer.ok) return signInPage(link, then, answer.error.message);
+  if (!answer.ok) {
+    return { ...signInPage(link, then, answer.error.message), status: answer.status };
+  }
   // The scopes are stored in the cookie, so that pages know what to offer without a request.
   const { id: keyId, scopes, accountId, projectIds } = answer.body;
   const reach = accountId === null ? 'installation' : projectIds === null ? 'account' : 'projects';

@@ -36,7 +36,11 @@ type Asked = {
 };
 
 /** `basePath`: the path prefix of the public URL. */
-export async function startPages(basePath = '', storage?: StorageName): Promise<Pages> {
+export async function startPages(
+  basePath = '',
+  storage?: StorageName,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Pages> {
   const started = await startTestApi(
     (service) => [
       ...publishingRoutes(service),
@@ -47,7 +51,10 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
     ],
     {
       storage,
-      ...(basePath !== '' && { env: { BASE_URL: `https://api.example.com${basePath}/v1` } }),
+      env: {
+        ...env,
+        ...(basePath !== '' && { BASE_URL: `https://api.example.com${basePath}/v1` }),
+      },
     },
   );
   const lines: LogLine[] = [];
