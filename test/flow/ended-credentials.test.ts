@@ -1,5 +1,6 @@
-/** What ends a session or a key in one API process also ends it, and its streams, in another. */
+/** Two API processes share what ends a session or a key, and the limits of the sign-in. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { mintKey } from '../../src/config/api-key.ts';
 import { type Beside, startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
@@ -26,8 +27,9 @@ describe.each(servers)('Two API processes on $name', ({ name, available }) => {
     world = await startWorld({ storage: fresh.storage, ca: 'local authority' });
     closings.push(() => world.close());
     otherUrl = `http://127.0.0.1:${world.edgeHttpPort}`; // no edge runs here
-    const here = await startBeside({ ...world.env, ROLE: 'api' });
-    other = await startBeside({ ...world.env, ROLE: 'api', PORT: String(world.edgeHttpPort) });
+    const env = { ...world.env, ROLE: 'api', TRUSTED_PROXIES: '127.0.0.1' };
+    const here = await startBeside(env);
+    other = await startBeside({ ...env, PORT: String(world.edgeHttpPort) });
     closings.push(here.stop, () => other.stop());
     const client = createClient(world);
     await client.addDomain();
@@ -101,6 +103,34 @@ describe.each(servers)('Two API processes on $name', ({ name, available }) => {
     expect((await api('DELETE', `/v1/sessions/${session?.id}`)).status).toBe(204);
     await Promise.all([isOver(ofPage), isSignedOut(show)]);
     expect((await api('GET', '/v1/keys/self', undefined, key)).status).toBe(200);
+  });
+
+  it.skipIf(!available)('count wrong keys at the sign-in together', async () => {
+    const attempt = async (url: string, key: string, address: string) => {
+      const body = new URLSearchParams({ key });
+      const headers = { 'x-forwarded-for': address };
+      const sent = { method: 'POST', body, headers, redirect: 'manual' } as const;
+      return (await fetch(`${url}/sign-in`, sent)).status;
+    };
+    const refusedAt = async (url: string, key: string, address: string) => {
+      let tries = 0;
+      await until('the sign-in is refused', async () => {
+        tries += 1;
+        return (await attempt(url, key, address)) === 429;
+      });
+      return tries;
+    };
+    const { token } = mintKey();
+    for (const _ of Array(11)) {
+      expect(await attempt(world.apiUrl, token, '198.51.100.1')).toBe(401);
+    }
+    // Alone, it would refuse the 12th try.
+    expect(await refusedAt(otherUrl, token, '198.51.100.2')).toBeLessThan(12);
+    for (const _ of Array(20)) {
+      expect(await attempt(world.apiUrl, mintKey().token, '198.51.100.3')).toBe(401);
+    }
+    expect(await refusedAt(otherUrl, mintKey().token, '198.51.100.3')).toBeLessThan(20);
+    expect(await attempt(otherUrl, world.apiKey, '198.51.100.4')).toBe(303);
   });
 
   it.skipIf(!available)('refuse a copied cookie after signing out', async () => {
