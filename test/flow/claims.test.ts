@@ -1,11 +1,19 @@
 /** Two projects, one name: the DNS decides, the loser is notified, and the winner is served. */
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, vi } from 'vitest';
+import * as challengePath from '../../src/certificates/reach/challenge-path.ts';
 import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
-import { until, visitDomain } from '../support/world.ts';
+import { until, visitDomain, type World } from '../support/world.ts';
+
+const PATH = '../../src/certificates/reach/challenge-path.ts';
+vi.mock('../../src/certificates/reach/challenge-path.ts', { spy: true });
 
 const closings = closeAfterEach();
 const address = '@ A 127.0.0.1';
@@ -231,6 +239,83 @@ describe('a name that leads here by records of others', () => {
       });
     }
     expect(await stranger.story()).not.toContain('domain.verified');
+  }, 180_000);
+});
+
+/** Passes requests on to the edge like Cloudflare, whose addresses are reached here. */
+async function startProxy(edgePort: number): Promise<number> {
+  const proxy = createServer(({ method, url, headers }, response) => {
+    const asking = request({ host: '127.0.0.1', port: edgePort, method, path: url, headers });
+    asking.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    asking.on('error', () => response.writeHead(502).end()).end();
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  closings.push(() => new Promise((resolve) => proxy.close(resolve)));
+  const { port: http } = proxy.address() as AddressInfo; // it listens on TCP
+  const { reachAddresses: reach } = await vi.importActual<typeof challengePath>(PATH);
+  const spied = vi.mocked(challengePath.reachAddresses);
+  spied.mockImplementation((rules, name, addresses, schemes) => {
+    const isProxied = addresses.every((one) => one.startsWith('104.16.'));
+    return isProxied
+      ? reach({ ...rules, ports: { ...rules.ports, http } }, name, ['127.0.0.1'], schemes)
+      : reach(rules, name, addresses, schemes);
+  });
+  closings.push(async () => void spied.mockReset());
+  return http;
+}
+
+async function startUpstream(body: string): Promise<string> {
+  const server = createServer((_, response) => void response.end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closings.push(() => new Promise((resolve) => server.close(resolve)));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+}
+
+async function shownAt(port: number, { hostname }: World): Promise<string> {
+  const asking = request({ host: '127.0.0.1', port, headers: { host: hostname } });
+  const [answer] = (await once(asking.end(), 'response')) as [IncomingMessage];
+  return `${answer.statusCode} ${await text(answer)}`;
+}
+
+describe('a wildcard that leads here through a proxy', () => {
+  it('proves none of its names for a stranger, but the TXT record does', async () => {
+    const { world, signpost } = await start();
+    const proxy = await startProxy(world.edgeHttpPort);
+    const login = { ...world, hostname: `login.${world.zone}` };
+    const owner = createClient({ ...world, upstream: await startUpstream('of A') });
+    const stranger = createClient({ ...login, upstream: await startUpstream('of B') });
+    await world.publish(['ada.ns A 127.0.0.1'], 'cloudflare.com');
+    // A name with a record below it is not covered by a wildcard (RFC 4592, 2.2.2).
+    const wildcard = ['@ NS ada.ns.cloudflare.com.', '* A 104.16.1.1'];
+    await world.publish(wildcard);
+
+    await owner.addDomain();
+    const ofOwner = valueIn(await heldIn(owner, 'ownership_unproven'));
+    const ofA = ['docs A 104.16.1.1', `_signpost.docs TXT "${ofOwner}"`];
+    await world.publish([...wildcard, ...ofA]);
+    await until('A is live', async () => (await owner.domain()).status === 'live');
+
+    await stranger.addDomain();
+    const wanted = await heldIn(stranger, 'ownership_unproven');
+    await stranger.call('POST', `${stranger.domainPath}/verify`);
+    await until('another check', async () => (await stranger.domain()).checks.attempts > 1);
+    expect(await stranger.domain()).toMatchObject({
+      status: 'pending',
+      findings: expect.arrayContaining([expect.objectContaining({ code: 'ownership_unproven' })]),
+      certificate: { status: 'none' },
+    });
+    const roots = await world.rootCertificates(signpost.service.rootCertificate);
+    await expect(visitDomain(login, roots)).rejects.toThrow();
+    expect(await shownAt(proxy, login)).not.toContain('of B');
+    expect((await visitDomain(world, roots)).body).toBe('of A');
+
+    const txtOfB = `_signpost.login TXT "${valueIn(wanted)}"`;
+    await world.publish([...wildcard, ...ofA, 'login A 104.16.1.1', txtOfB]);
+    await until('B is live', async () => (await stranger.domain()).status === 'live');
+    expect((await visitDomain(login, roots)).body).toBe('of B');
   }, 180_000);
 });
 
