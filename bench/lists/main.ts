@@ -1,6 +1,6 @@
 /**
  * `npm run bench:lists`: pages of 100,000 domains over HTTP: the first page repeatedly, and every later page,
- * in turns. DOMAINS and LIMIT change the size.
+ * in turns. DOMAINS and LIMIT change the size. `-- floods`: see floods.ts.
  */
 import pg from 'pg';
 import { migrate } from '../../src/db/engine/migrate.ts';
@@ -8,6 +8,7 @@ import { freePort, startPostgres, startRedis } from '../../test/support/servers.
 import { machine, median, numberFrom, percentile } from '../support/figures.ts';
 import { stop } from '../support/processes.ts';
 import { addProject, headers, startService } from '../support/service.ts';
+import { floods } from './floods.ts';
 
 const count = numberFrom('DOMAINS', 100_000);
 const limit = numberFrom('LIMIT', 100);
@@ -16,17 +17,25 @@ const head =
   '| list | pages | first page, median ms | later pages, median ms | p95 ms | p95 / first p95 |\n|---|---|---|---|---|---|';
 const WARM_UP = 20;
 
+const isFloods = process.argv[2] === 'floods';
 const redis = await startRedis();
 const postgres = await startPostgres({ durable: true });
 const pool = new pg.Pool({ connectionString: postgres.url });
 try {
   await migrate(pool);
   const backing = { databaseUrl: postgres.url, redisUrl: redis.url };
-  const service = await startService({ ...backing, dnsPort: String(await freePort()) }, {});
+  const service = await startService(
+    { ...backing, dnsPort: String(await freePort()) },
+    isFloods ? { ROLE: 'api' } : {},
+  );
   try {
-    const projectId = await addProject(service.url, 'lists');
-    await fill(projectId);
-    await report(service.url, projectId);
+    if (isFloods) {
+      process.stdout.write(`${(await floods(service.url, pool)).join('\n')}\n`);
+    } else {
+      const projectId = await addProject(service.url, 'lists');
+      await fill(projectId);
+      await report(service.url, projectId);
+    }
   } finally {
     await stop(service.child);
   }

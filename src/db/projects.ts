@@ -9,7 +9,7 @@ import {
   metadataIn,
 } from '../core/metadata.ts';
 import { DEFAULT_ACCOUNT_ID, type Plan, type Project } from '../core/records.ts';
-import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
+import { andVisible, ofVisibleProject, visibleProject } from './access.ts';
 import { keepOpen, keepProjects } from './accounts.ts';
 import { deletedColumns } from './delivery/webhooks.ts';
 import { lockProject } from './domains/domain-settings.ts';
@@ -139,15 +139,17 @@ async function list(
   { hostname, metadata }: ProjectFilters,
   { after, limit }: ListRange,
 ): Promise<Page<Project>> {
+  // An account reads its own rows only: the index of metadata has everyone's.
+  const data = access.kind === 'account' ? Prisma.sql`(metadata || '{}')` : Prisma.sql`metadata`;
   const conditions = [
     Prisma.sql`deleted_at IS NULL`,
-    ...visibleInSql(access, Prisma.sql`id`),
+    ...ownInSql(access),
     ...when(
       hostname,
       (name) => Prisma.sql`id IN (
         SELECT project_id FROM domain WHERE hostname = ${name} AND removed_at IS NULL)`,
     ),
-    ...when(metadata, (pairs) => Prisma.sql`metadata @> ${JSON.stringify(pairs)}::jsonb`),
+    ...when(metadata, (pairs) => Prisma.sql`${data} @> ${JSON.stringify(pairs)}::jsonb`),
     ...when(
       after ?? undefined,
       ({ at, id }) => Prisma.sql`(created_at, id) > (${at}::timestamptz, ${id}::uuid)`,
@@ -162,6 +164,16 @@ async function list(
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   return { rows: projects, next, placeOf: ({ createdAt, id }) => ({ at: createdAt, id }) };
+}
+
+/** By the columns of an index with the list's order. */
+function ownInSql(access: Access): readonly Prisma.Sql[] {
+  if (access.kind === 'installation') return [];
+  const { accountId, projectIds } = access;
+  return [
+    Prisma.sql`account_id = ${accountId}::uuid`,
+    ...when(projectIds ?? undefined, (ids) => Prisma.sql`id = ANY (${[...ids]}::uuid[])`),
+  ];
 }
 
 async function update(

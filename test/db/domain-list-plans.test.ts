@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wholeInstallation } from '../../src/core/access.ts';
+import { type Access, accessTo, wholeInstallation } from '../../src/core/access.ts';
 import { type DomainFilters, placesOf } from '../../src/db/domains/domain-list.ts';
 import type { ListPlace } from '../../src/db/page.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
@@ -27,6 +27,16 @@ const fill = `
     CASE WHEN n % 50 = 7 THEN '2026-11-21T12:00:00Z'::timestamptz END,
     jsonb_build_object('customer', 'c' || n, 'tier', CASE WHEN n % 2 = 0 THEN 'gold' ELSE 'tin' END)
   FROM generate_series(1, ${DOMAINS}) AS n`;
+
+/** Of another account, among all the others. */
+const smallAccountId = '00000000-0000-4000-8000-00000000000a';
+const smallProjectId = '00000000-0000-4000-8000-000000000003';
+const SMALL = 5;
+const fillSmall = `
+  INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, metadata)
+  SELECT gen_random_uuid(), '${smallProjectId}', 'small' || n || '.customer.com', 'x.edge.test', 'live',
+    '2026-11-20T12:00:00Z'::timestamptz + n * interval '1 hour', '2026-11-20T12:00:00Z', '{"tier": "gold"}'
+  FROM generate_series(1, ${SMALL}) AS n`;
 
 const every: DomainFilters = {
   projectId: undefined,
@@ -70,7 +80,12 @@ describe.skipIf(!available)(`${DOMAINS} domains`, () => {
     await client.query(
       `INSERT INTO project (id, name, slug) VALUES ('${projectId}', 'P', 'p'), ('${otherProjectId}', 'Q', 'q')`,
     );
+    await client.query(`INSERT INTO account (id, name) VALUES ('${smallAccountId}', 'Small')`);
+    await client.query(
+      `INSERT INTO project (id, account_id, name, slug) VALUES ('${smallProjectId}', '${smallAccountId}', 'R', 'r')`,
+    );
     await client.query(fill);
+    await client.query(fillSmall);
     await client.query('ANALYZE domain');
   });
   afterAll(async () => {
@@ -82,21 +97,24 @@ describe.skipIf(!available)(`${DOMAINS} domains`, () => {
     filters: Partial<DomainFilters>,
     after: ListPlace | null,
     explain = '',
+    access: Access = wholeInstallation,
   ) => {
-    const { text, values } = placesOf(
-      wholeInstallation,
-      { ...every, ...filters },
-      { after, limit: LIMIT },
-    );
+    const { text, values } = placesOf(access, { ...every, ...filters }, { after, limit: LIMIT });
     return (await client.query<Row>(`${explain}${text}`, [...values])).rows;
   };
 
   async function buffersOf(
     filters: Partial<DomainFilters>,
     after: ListPlace | null,
+    access?: Access,
   ): Promise<number> {
     const explain = 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT JSON) ';
-    const [row] = await run<{ 'QUERY PLAN': [{ Plan: Explained }] }>(filters, after, explain);
+    const [row] = await run<{ 'QUERY PLAN': [{ Plan: Explained }] }>(
+      filters,
+      after,
+      explain,
+      access,
+    );
     const plan = row?.['QUERY PLAN'][0].Plan;
     if (plan === undefined) throw new Error('no plan');
     return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
@@ -122,4 +140,22 @@ describe.skipIf(!available)(`${DOMAINS} domains`, () => {
       expect(later).toBeLessThanOrEqual(Math.max(2 * first, 20));
     }
   });
+
+  const ofOthers: readonly (readonly [string, Partial<DomainFilters>])[] = [
+    ['without a filter', {}],
+    ['that are live', { status: 'live' }],
+    ['with a part that all others have', { search: 'customer' }],
+    ['with a part that no name has', { search: 'nothing-like-it' }],
+    ['with metadata that half of the others have', { metadata: { tier: 'gold' } }],
+    ['of one project', { projectId: smallProjectId, search: 'customer' }],
+  ];
+  it.each(ofOthers)(
+    'a list of another account %s reads its own rows only',
+    async (_what, filters) => {
+      const rows = await run<ListPlace>(filters, null, '', accessTo(smallAccountId));
+      expect(rows.length).toBeLessThanOrEqual(SMALL);
+      const buffers = await buffersOf(filters, null, accessTo(smallAccountId));
+      expect(buffers).toBeLessThanOrEqual(4 * SMALL);
+    },
+  );
 });

@@ -70,6 +70,8 @@ async function outputsOf({ world, signpost }: RunningService, cookie: string) {
   return {
     metrics: await read('/metrics', { authorization: `Bearer ${METRICS_TOKEN}` }),
     operations: await read('/ops', { cookie }),
+    audit: await read('/v1/audit', { authorization: `Bearer ${world.apiKey}` }),
+    'audit page': await read('/audit', { cookie }),
     'queue board': await board(''),
     jobs: (await Promise.all(jobs)).join(),
   };
@@ -132,6 +134,7 @@ describe('Outputs for operators', () => {
     const outputs = { ...(await outputsOf(service, cookie)), log: lines.join('') };
     expect(outputs.log).toContain('answered');
     expect(outputs.jobs).toContain('deliver-webhook');
+    expect(outputs.audit).toContain('rotateSigningSecret');
     expect(secretsIn(outputs, secrets)).toEqual([]);
     // The scan finds what is there.
     for (const form of formsOf(secrets['webhook secret'] ?? '')) {

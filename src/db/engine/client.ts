@@ -21,7 +21,7 @@ export type PoolOptions = {
 export type Database = {
   /** Joins the caller's transaction (src/db/engine/transaction.ts). */
   readonly prisma: PrismaClient;
-  /** 10 connections, statements of at most 10 s. `prisma` uses it, too. */
+  /** POOL_MAX, statements of at most 10 s. `prisma` uses it, too. */
   readonly pool: pg.Pool;
   /** `close` ends it, unless the caller did. */
   openPool(options: PoolOptions): pg.Pool;
@@ -31,6 +31,8 @@ export type Database = {
   close(): Promise<void>;
 };
 
+/** Of the main pool. */
+export const POOL_MAX = 10;
 /** By default, `pg` waits forever, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
 /** On embedded storage, a new connection waits for the statements of all others. */
@@ -65,7 +67,7 @@ export async function openDatabase(
     pools.push(pool);
     return pool;
   }
-  const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
+  const pool = openPool({ max: POOL_MAX, statementTimeoutMs: 10_000 });
   if (waited !== undefined) reportWaits(pool, waited);
   const prisma = joinTransactions(
     new PrismaClient({

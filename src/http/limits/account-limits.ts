@@ -3,7 +3,7 @@ import type { Access } from '../../core/access.ts';
 import { type CountedLimit, limitsOf } from '../../core/operations/account-limits.ts';
 import type { Account } from '../../core/records.ts';
 import { findReached, type ReachedLimit } from '../../db/account-usage.ts';
-import { inTransaction, transact } from '../../db/engine/transaction.ts';
+import { transact } from '../../db/engine/transaction.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, type Refusal, refuse } from '../pipeline/errors.ts';
 
@@ -21,29 +21,10 @@ export async function withinLimits(
     return limit === null ? [] : [[name, limit] as const];
   });
   if (limits.length === 0) return add();
-  const { prisma } = database;
-  const addNow = () =>
-    transact(prisma, async () => {
-      const reached = await findReached(prisma, access, account.id, limits, now());
-      return reached === null ? add() : refuseReached(reached, now());
-    });
-  // With an Idempotency-Key, this request holds a connection: waiting for a turn could deadlock.
-  return inTransaction() ? addNow() : inTurn(account.id, addNow);
-}
-
-/** The last addition of each account, in this process. */
-const additions = new Map<string, Promise<unknown>>();
-
-/** One at a time, so that the additions of an account wait without a database connection. */
-async function inTurn<T>(accountId: string, add: () => Promise<T>): Promise<T> {
-  const before = additions.get(accountId) ?? Promise.resolve();
-  const mine = before.then(add, add);
-  additions.set(accountId, mine);
-  try {
-    return await mine;
-  } finally {
-    if (additions.get(accountId) === mine) additions.delete(accountId);
-  }
+  return transact(database.prisma, async () => {
+    const reached = await findReached(database.prisma, access, account.id, limits, now());
+    return reached === null ? add() : refuseReached(reached, now());
+  });
 }
 
 const words: Readonly<Record<CountedLimit, string>> = {

@@ -2,12 +2,14 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { type Access, noAccess } from '../../core/access.ts';
+import { POOL_MAX } from '../../db/engine/client.ts';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../../net/client-address.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { Service } from '../../service/service.ts';
 import { createIsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
+import { createTurns, lineOf } from '../limits/turns.ts';
 import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
 import { createAuditing, isAudited } from './audit.ts';
 import { type BodyRead, readJson } from './body.ts';
@@ -15,7 +17,13 @@ import { type ApiResponse, completeRefusal, type Refusal, refuse, refuseField } 
 import { createIdempotency, idempotencyKeyOf } from './idempotency.ts';
 import { withNextLink } from './paging.ts';
 import { type RawResponse, render } from './render.ts';
-import { type ApiKeyIdentity, type Headers, type Route, takesIdempotencyKey } from './route.ts';
+import {
+  type ApiKeyIdentity,
+  type Headers,
+  type Route,
+  takesIdempotencyKey,
+  takesTurn,
+} from './route.ts';
 import { createRouter, type RouteMatch } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
@@ -54,6 +62,8 @@ type AdmittedRequest = RouteFound & {
 };
 
 const RETRY_AFTER_SECONDS = '5';
+/** Longer than a page of 1 MB takes. */
+const REST_MS_MAX = 100;
 
 /** What the service and its configuration determine. */
 function pipelineOf(service: ApiService, checks: ClientChecks) {
@@ -69,6 +79,7 @@ function pipelineOf(service: ApiService, checks: ClientChecks) {
     addressOf: (remoteAddress: string | undefined, headers: Headers) =>
       addressGroup(clientOf(remoteAddress, headers)),
     auditing: createAuditing(service),
+    turns: createTurns({ places: POOL_MAX, placesWhenShared: 1, restMsMax: REST_MS_MAX }),
     idempotency: createIdempotency(service),
     cors: createCors(api.corsOrigins),
     isSecret: createIsSecret(apiKey),
@@ -204,7 +215,7 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
   return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
 }
 
-/** Runs once per Idempotency-Key. Nothing before `run` has side effects. */
+/** Nothing before `run` has side effects. */
 async function perform(
   pipeline: Pipeline,
   raw: RawRequest,
@@ -231,8 +242,25 @@ async function perform(
   });
   if (!prepared.ok) return prepared.refusal;
   await prepared.preload();
+  const leave = takesTurn(route) ? await pipeline.turns.take(lineOf(access)) : undefined;
+  try {
+    return await run(pipeline, raw, passed, prepared.run, body);
+  } finally {
+    leave?.();
+  }
+}
+
+/** Once per Idempotency-Key, and with its entry in the audit log. */
+async function run(
+  pipeline: Pipeline,
+  raw: RawRequest,
+  passed: AdmittedRequest,
+  handle: () => Promise<ApiResponse>,
+  body: { readonly value: unknown; readonly bytes: Uint8Array } | undefined,
+): Promise<ApiResponse> {
+  const { route, key, access, requestId } = passed;
   const audited = auditedOf(pipeline, raw, passed, body?.value);
-  const change = () => audited?.run(prepared.run) ?? prepared.run();
+  const change = () => audited?.run(handle) ?? handle();
   if (takesIdempotencyKey(route) && key !== null) {
     const given = idempotencyKeyOf(raw.headers, pipeline.isSecret);
     if (!given.ok) return given.refusal;
@@ -241,9 +269,9 @@ async function perform(
       const { operationId } = route;
       const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
       // Stored with the first request's ID, so that a replay is the same.
-      const run = async () =>
+      const once = async () =>
         completeRefusal(await change(), { requestId, docsUrl: pipeline.docsUrl });
-      return pipeline.idempotency(attempt, run);
+      return pipeline.idempotency(attempt, once);
     }
   }
   const answer = await change();

@@ -1,4 +1,5 @@
 /** Lists in pages of at most 100 items and 1 MB, each with a Link to the next one (RFC 8288). */
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Page } from '../../db/page.ts';
 import { renderJson } from '../../net/json.ts';
@@ -40,16 +41,19 @@ export function pageQuery(what: string) {
 
 /** Of JSON in UTF-8. Only a page of one item can be larger. */
 export const PAGE_BYTES_MAX = 1_000_000;
+/** A large page is rendered in pieces of this size, between which others' requests run. */
+const PIECE_BYTES = 25_000;
 
 /** Ends before the item that would make the page too large. Rows without a view are left out. */
-export function pageAnswer<Row, Place>(
+export async function pageAnswer<Row, Place>(
   page: Page<Row, Place>,
   cursorAfter: (place: Place) => string,
   viewOf: (row: Row) => object | null,
-): ListAnswer {
+): Promise<ListAnswer> {
   const { rows, next } = page;
   const items: string[] = [];
   let bytes = '[]'.length;
+  let pieceEnds = PIECE_BYTES;
   let last: Row | undefined;
   for (const row of rows) {
     const view = viewOf(row);
@@ -62,6 +66,10 @@ export function pageAnswer<Row, Place>(
       items.push(item);
     }
     last = row;
+    if (bytes > pieceEnds) {
+      pieceEnds = bytes + PIECE_BYTES;
+      await setImmediate();
+    }
   }
   return pageOfJson(`[${items.join(',')}]`, next === null ? null : cursorAfter(next));
 }

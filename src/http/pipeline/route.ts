@@ -100,6 +100,8 @@ type RouteDocs = {
   readonly refusals?: readonly ErrorCode[];
   /** Whether a POST ignores Idempotency-Key, because each request is meant to have an effect. */
   readonly isRepeated?: true;
+  /** Whether the handler waits for other servers, without a database connection. */
+  readonly waitsForOthers?: true;
   /** Whether a change takes several transactions; a repetition continues it. */
   readonly commitsInSteps?: true;
   /** Whether the audit log has its reads. */
@@ -246,6 +248,11 @@ function no(
 /** Whether the route uses an account's data, so that `Signpost-Account` can choose the account. */
 export function takesAccount({ scope }: Pick<Route, 'scope'>): boolean {
   return scope !== null && isAccountScope(scope);
+}
+
+/** Whether the accounts' requests to it take turns. Pets belong to no account. */
+export function takesTurn(route: Pick<Route, 'scope' | 'waitsForOthers'>): boolean {
+  return takesAccount(route) && route.waitsForOthers !== true;
 }
 
 /** Every POST that requires a key, unless each request is meant to have an effect. */

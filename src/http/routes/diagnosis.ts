@@ -13,6 +13,7 @@ import {
 import { createKeyedCount, type KeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
 import { refuseBusy } from '../limits/account-limits.ts';
+import { createTurns, lineOf } from '../limits/turns.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route, success } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
@@ -21,13 +22,20 @@ import { docsReading } from '../schemas/examples.ts';
 
 /** Per process: one diagnosis takes up to 32 DNS queries and 7 s, behind a proxy or with `reach` 12 s. */
 const AT_ONCE_MAX = 10;
+/** With those that wait for their account's turn. */
+const WAITING_MAX = 5 * AT_ONCE_MAX;
 const RETRY_AFTER_SECONDS = '2';
 
 export function diagnosisRoute(service: Service): Route {
   const { caaAuthorities, config, observer } = service;
   const { allowPrivate } = config.dns;
   const parts = { observer, authorities: caaAuthorities, allowPrivate };
-  const underWay = createKeyedCount({ total: AT_ONCE_MAX, perKey: AT_ONCE_MAX });
+  const underWay = createKeyedCount({ total: WAITING_MAX, perKey: AT_ONCE_MAX });
+  const turns = createTurns({
+    places: AT_ONCE_MAX,
+    placesWhenShared: AT_ONCE_MAX / 2,
+    restMsMax: 0,
+  });
   return route({
     at: 'GET /v1/diagnosis/:hostname',
     scope: 'domains:read',
@@ -38,6 +46,7 @@ export function diagnosisRoute(service: Service): Route {
     description:
       'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds (up to 12 behind a proxy, or with `reach=true`), for HEAD requests too. Responses are not cacheable.',
     momentary: true,
+    waitsForOthers: true,
     success: success(200, 'Findings and the DNS answers behind them', diagnosis, docsDiagnosis),
     refusals: [
       'invalid_hostname',
@@ -55,6 +64,7 @@ export function diagnosisRoute(service: Service): Route {
       // Checked last, so that an invalid name gets its own error.
       const leave = admit(underWay, access);
       if (typeof leave !== 'function') return leave;
+      const leavePlace = await turns.take(lineOf(access));
       try {
         const [examined, reach] = await Promise.all([
           examine(parts, name),
@@ -63,6 +73,7 @@ export function diagnosisRoute(service: Service): Route {
         const body = { ...reportOf(examined), ...(reach && { reach }) };
         return { status: 200, body, headers: { 'cache-control': 'no-store' } };
       } finally {
+        leavePlace();
         leave();
       }
     },
@@ -71,9 +82,8 @@ export function diagnosisRoute(service: Service): Route {
 
 /** The release function, or the limit that is reached. */
 function admit(underWay: KeyedCount, access: Access): (() => void) | Refusal {
-  const [owner, most] =
-    access.kind === 'account' ? [access.accountId, access.limits.diagnoses] : ['', null];
-  const admitted = underWay.admit(owner, most ?? AT_ONCE_MAX);
+  const most = access.kind === 'account' ? access.limits.diagnoses : null;
+  const admitted = underWay.admit(lineOf(access), most ?? AT_ONCE_MAX);
   if (typeof admitted === 'function') return admitted;
   return admitted === 'key' && most !== null
     ? refuseBusy('too_many_at_once', 'diagnoses', most, RETRY_AFTER_SECONDS)
