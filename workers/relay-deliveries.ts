@@ -9,7 +9,7 @@ import { PROJECT_ERASED_MS } from '../src/core/records.ts';
 import { DAY, MINUTE, SECOND, scaledMs } from '../src/core/time.ts';
 import { AUDIT_KEPT_MS } from '../src/db/audit.ts';
 import type { QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
-import { eraseProjects, pruneEvents } from '../src/db/events.ts';
+import { eraseProjects, pruneEvents, pruneMetadata } from '../src/db/events.ts';
 import type { Service } from '../src/service/service.ts';
 import { deliveriesInFlight } from './deliver-webhook.ts';
 
@@ -102,23 +102,26 @@ async function tend(service: Service, stop: AbortSignal): Promise<number> {
 
 /**
  * Deliveries first, because they keep their events. Once a day, each process erases deleted projects, and
- * then walks through all events, some in each turn.
+ * then walks through all metadata and all events, some in each turn.
  */
 function createPruning(service: Service): (stop: AbortSignal) => Promise<void> {
   const { prisma } = service.database;
   const { eventRetentionMs, timeScale } = service.config;
   const limit = PRUNED_AT_ONCE;
-  /** Null: the day's erasure is not complete. */
-  let after: bigint | null = null;
-  let restsUntil = 0;
-  async function pruneSome(at: number): Promise<void> {
-    if (after === null) {
-      const erased = await eraseProjects(prisma, new Date(at - PROJECT_ERASED_MS), limit);
-      if (erased < limit) after = 0n;
-      return;
-    }
-    after = await pruneEvents(prisma, { after, before: new Date(at - eventRetentionMs), limit });
-    if (after === null) restsUntil = at + scaledMs(DAY, timeScale);
+  const ago = (at: number, ms: number) => new Date(at - ms);
+  const walks = [
+    async (after: bigint, at: number) =>
+      (await eraseProjects(prisma, ago(at, PROJECT_ERASED_MS), limit)) ? null : after,
+    (after: bigint) => pruneMetadata(prisma, { after, limit }),
+    (after: bigint, at: number) => pruneEvents(prisma, { after, limit }, ago(at, eventRetentionMs)),
+  ];
+  let [walk, after, restsUntil] = [0, 0n, 0];
+  async function walkOn(at: number): Promise<void> {
+    const last = (await walks[walk]?.(after, at)) ?? null;
+    after = last ?? 0n;
+    if (last !== null) return;
+    walk = (walk + 1) % walks.length;
+    if (walk === 0) restsUntil = at + scaledMs(DAY, timeScale);
   }
   return async (stop) => {
     if (stop.aborted || !(await service.waiting.takeTurn('prune-deliveries', PRUNE_EVERY_MS)))
@@ -126,7 +129,7 @@ function createPruning(service: Service): (stop: AbortSignal) => Promise<void> {
     await pruneDeliveries(service, stop);
     const began = service.now().getTime();
     while (began >= restsUntil && !stop.aborted && service.now().getTime() - began <= PRUNING_MS)
-      await pruneSome(began);
+      await walkOn(began);
   };
 }
 

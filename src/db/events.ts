@@ -8,6 +8,8 @@ import { type ListRange, type Page, pageOf } from './page.ts';
 
 export type NewEvent = DomainEvent & { readonly domainId: string };
 
+type StoredMetadata = { readonly value: unknown };
+
 /** `data`: the DomainEvent without `type`, in the format of the version that recorded it. */
 export type EventRow = {
   /** Per project: 1, 2, 3 …, in commit order. */
@@ -17,9 +19,11 @@ export type EventRow = {
   readonly at: Date;
   /** A host name that is removed and added again gets a new ID. */
   readonly domainId: string;
-  /** The domain's and the project's when it happened. */
-  readonly metadata: unknown;
-  readonly projectMetadata: unknown;
+  /** The domain's and the project's when it happened; null: in the copies that 0.2.0 made, or none. */
+  readonly metadata: StoredMetadata | null;
+  readonly projectMetadata: StoredMetadata | null;
+  readonly metadataCopy: unknown;
+  readonly projectMetadataCopy: unknown;
   readonly domain: { readonly hostname: string };
 };
 
@@ -29,8 +33,10 @@ export const eventColumns = {
   data: true,
   at: true,
   domainId: true,
-  metadata: true,
-  projectMetadata: true,
+  metadata: { select: { value: true } },
+  projectMetadata: { select: { value: true } },
+  metadataCopy: true,
+  projectMetadataCopy: true,
   domain: { select: { hostname: true } },
 } as const satisfies Prisma.EventSelect;
 
@@ -64,10 +70,10 @@ export async function countRepetition(
   at: Date,
 ): Promise<boolean> {
   const count = await tx.$executeRaw`
-    UPDATE event SET data = jsonb_build_object(
+    UPDATE recorded_event SET data = jsonb_build_object(
       'count', COALESCE((data ->> 'count')::integer, 1) + 1, 'lastAt', ${at.toISOString()}::text)
     WHERE type = 'domain.reverify_requested' AND id = (
-      SELECT id FROM event WHERE domain_id = ${domainId}::uuid AND type LIKE 'domain.%'
+      SELECT id FROM recorded_event WHERE domain_id = ${domainId}::uuid AND type LIKE 'domain.%'
         AND type NOT IN ('domain.findings_changed', 'domain.contested')
       ORDER BY id DESC LIMIT 1)`;
   return count > 0;
@@ -103,9 +109,8 @@ export async function loadTimeline(
 const KEPT_PER_DOMAIN = 1_000;
 
 export type PrunedRange = {
-  /** Exclusive. */
+  /** An ID, exclusive. */
   readonly after: bigint;
-  readonly before: Date;
   readonly limit: number;
 };
 
@@ -116,23 +121,24 @@ export type PrunedRange = {
  */
 export function pruneEvents(
   prisma: PrismaClient,
-  { after, before, limit }: PrunedRange,
+  { after, limit }: PrunedRange,
+  before: Date,
 ): Promise<bigint | null> {
   const time = before.toISOString();
   return prisma.$transaction(async (tx) => {
     const [read] = await tx.$queryRaw<{ last: bigint | null; ids: readonly bigint[] }[]>`
       WITH batch AS (
-        SELECT id, domain_id, type, at FROM event WHERE id > ${after} ORDER BY id LIMIT ${limit}
+        SELECT id, domain_id, type, at FROM recorded_event WHERE id > ${after} ORDER BY id LIMIT ${limit}
       ), attached AS (
-        SELECT id, (SELECT event.id FROM event WHERE domain_id = domain.id
+        SELECT id, (SELECT event.id FROM recorded_event AS event WHERE domain_id = domain.id
           ORDER BY event.id DESC OFFSET ${KEPT_PER_DOMAIN - 1} LIMIT 1) AS first_kept
         FROM domain WHERE removed_at IS NULL AND id IN (SELECT domain_id FROM batch)
       ), locked AS (
-        SELECT id FROM event WHERE id IN (
+        SELECT id FROM recorded_event WHERE id IN (
           SELECT batch.id FROM batch LEFT JOIN attached ON attached.id = domain_id
           WHERE at < ${time}::timestamptz AND (attached.id IS NULL OR batch.id < first_kept AND NOT (
             type IN ('domain.verified', 'domain.failed') AND NOT EXISTS (
-              SELECT FROM event AS later WHERE later.domain_id = batch.domain_id
+              SELECT FROM recorded_event AS later WHERE later.domain_id = batch.domain_id
                 AND later.id > batch.id AND later.type = batch.type))))
         FOR UPDATE SKIP LOCKED
       )
@@ -142,32 +148,65 @@ export function pruneEvents(
     if (read === undefined) return null;
     // A separate statement, to see the deliveries of a replay that committed before the lock.
     await tx.$executeRaw`
-      DELETE FROM event WHERE id = ANY (${read.ids}::bigint[])
+      DELETE FROM recorded_event AS event WHERE id = ANY (${read.ids}::bigint[])
         AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = event.id)`;
     return read.last;
   });
 }
 
 /**
- * Of projects that were deleted before a time: deletes up to `limit` events with their deliveries, and all
- * metadata. Returns the number of deleted events.
+ * Deletes the metadata among the next `limit` that no event has. Returns the ID to continue after, or null
+ * at the end. Leaves out projects that record events at this moment, because these can use it again.
+ */
+export function pruneMetadata(
+  prisma: PrismaClient,
+  { after, limit }: PrunedRange,
+): Promise<bigint | null> {
+  const isUnused = Prisma.sql`
+    NOT EXISTS (SELECT FROM recorded_event WHERE metadata_id = event_metadata.id)
+    AND NOT EXISTS (SELECT FROM recorded_event WHERE project_metadata_id = event_metadata.id)`;
+  return prisma.$transaction(async (tx) => {
+    const [read] = await tx.$queryRaw<{ last: bigint | null; ids: readonly bigint[] }[]>`
+      WITH batch AS (
+        SELECT id FROM event_metadata WHERE id > ${after} ORDER BY id LIMIT ${limit}
+      ), unused AS (
+        SELECT id, project_id FROM event_metadata
+        WHERE id IN (SELECT id FROM batch) AND ${isUnused}
+      ), locked AS (
+        SELECT id FROM project WHERE id IN (SELECT project_id FROM unused)
+        FOR NO KEY UPDATE SKIP LOCKED
+      )
+      SELECT (SELECT max(id) FROM batch) AS last,
+        ARRAY (SELECT unused.id FROM unused JOIN locked ON locked.id = project_id) AS ids`;
+    if (read === undefined) return null;
+    // A separate statement, to see the events that were recorded before the lock.
+    await tx.$executeRaw`
+      DELETE FROM event_metadata WHERE id = ANY (${read.ids}::bigint[]) AND ${isUnused}`;
+    return read.last;
+  });
+}
+
+/**
+ * Of projects that were deleted before a time: deletes up to `limit` events with their deliveries, and
+ * clears all metadata. True if there are no more events.
  */
 export async function eraseProjects(
   prisma: PrismaClient,
   before: Date,
   limit: number,
-): Promise<number> {
+): Promise<boolean> {
   const gone = Prisma.sql`deleted_at < ${before.toISOString()}::timestamptz`;
   await prisma.$executeRaw`UPDATE project SET metadata = '{}' WHERE ${gone} AND metadata <> '{}'`;
   await prisma.$executeRaw`
     UPDATE domain SET metadata = '{}' WHERE metadata <> '{}'
       AND project_id IN (SELECT id FROM project WHERE ${gone})`;
-  return prisma.$executeRaw`
-    DELETE FROM event WHERE id IN (
+  const count = await prisma.$executeRaw`
+    DELETE FROM recorded_event WHERE id IN (
       SELECT recorded.id FROM project CROSS JOIN LATERAL (
-        SELECT id FROM event WHERE project_id = project.id
+        SELECT id FROM recorded_event WHERE project_id = project.id
         ORDER BY number LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS recorded
       WHERE ${gone} LIMIT ${limit})`;
+  return count < limit;
 }
 
 export type EventRange = {

@@ -106,19 +106,19 @@ async function recentEvents(prisma: PrismaClient, now: Date) {
   const since = new Date(now.getTime() - DAY);
   const [back] = await prisma.$queryRaw<{ id: bigint; at: Date }[]>`
     WITH RECURSIVE back AS (
-      (SELECT id, at, 1000::bigint AS step FROM event ORDER BY id DESC LIMIT 1)
+      (SELECT id, at, 1000::bigint AS step FROM recorded_event ORDER BY id DESC LIMIT 1)
       UNION ALL
       SELECT older.id, older.at, step * 2 FROM back, LATERAL (
-        SELECT id, at FROM event WHERE id <= back.id - step ORDER BY id DESC LIMIT 1) AS older
+        SELECT id, at FROM recorded_event WHERE id <= back.id - step ORDER BY id DESC LIMIT 1) AS older
       WHERE back.at >= ${since}::timestamptz AND step < 128000
-    ), least AS (SELECT min(id) AS id FROM event)
+    ), least AS (SELECT min(id) AS id FROM recorded_event)
     SELECT CASE WHEN back.at < ${since}::timestamptz OR step >= 128000 THEN back.id ELSE least.id END AS id,
       CASE WHEN back.at >= ${since}::timestamptz AND step >= 128000 THEN back.at ELSE ${since}::timestamptz END AS at
     FROM back, least ORDER BY step DESC LIMIT 1`;
   if (back === undefined) return { since, hours: [] };
   const hours = await prisma.$queryRaw<HourlyEvents[]>`
     SELECT date_trunc('hour', at) AS hour, type, count(*)::int AS count
-    FROM event WHERE id >= ${back.id} AND at >= ${back.at}::timestamptz GROUP BY 1, 2 ORDER BY 1, 2`;
+    FROM recorded_event WHERE id >= ${back.id} AND at >= ${back.at}::timestamptz GROUP BY 1, 2 ORDER BY 1, 2`;
   return { since: back.at, hours };
 }
 

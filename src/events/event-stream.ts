@@ -243,8 +243,8 @@ export function eventView({ number, type, data, at, domain, domainId, ...row }: 
     domainId,
     at,
     data: Object.fromEntries(shown),
-    metadata: metadataIn(row.metadata),
-    projectMetadata: metadataIn(row.projectMetadata),
+    metadata: metadataIn(row.metadata?.value ?? row.metadataCopy),
+    projectMetadata: metadataIn(row.projectMetadata?.value ?? row.projectMetadataCopy),
   };
 }
 

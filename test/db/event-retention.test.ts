@@ -5,7 +5,7 @@ import { DAY, MINUTE } from '../../src/core/time.ts';
 import { createAuditStore } from '../../src/db/audit.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
-import { about, pruneEvents, recordEvents } from '../../src/db/events.ts';
+import { about, pruneEvents, pruneMetadata, recordEvents } from '../../src/db/events.ts';
 import { createRelay } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
 import { plainService } from '../support/plain-service.ts';
@@ -49,8 +49,9 @@ describe.each(databasesOfRun())('the retention of events on $name', ({ name, ava
   async function prune(limit = 700): Promise<void> {
     const before = later(noon, -400 * DAY);
     for (let after: bigint | null = 0n; after !== null; )
-      after = await pruneEvents(db.prisma, { after, before, limit });
+      after = await pruneEvents(db.prisma, { after, limit }, before);
   }
+  const pruneAllMetadata = () => pruneMetadata(db.prisma, { after: 0n, limit: 100 });
   /** As the timer of a worker does. */
   function worker() {
     let now = noon;
@@ -148,6 +149,7 @@ describe.each(databasesOfRun())('the retention of events on $name', ({ name, ava
     });
     const turn = worker();
     await turn(later(noon, 30 * DAY));
+    expect(await db.prisma.eventMetadata.count()).toBe(1);
     expect(await read()).toMatchObject({
       events: 2,
       deliveries: 4,
@@ -164,7 +166,48 @@ describe.each(databasesOfRun())('the retention of events on $name', ({ name, ava
       project: { metadata: {}, lastEventNumber: 3n },
       domain: { metadata: {}, hostname: domain.hostname },
     });
+    expect(await db.prisma.eventMetadata.count()).toBe(0);
     expect(await db.prisma.webhook.count({ where: { id: operators.id } })).toBe(1);
+  });
+
+  it.skipIf(!available)('stores metadata once, as long as an event has it', async () => {
+    const { id, projectId } = domain;
+    const save = (metadata: object, projectMetadata: object) =>
+      Promise.all([
+        db.prisma.domain.update({ where: { id }, data: { metadata } }),
+        db.prisma.project.update({ where: { id: projectId }, data: { metadata: projectMetadata } }),
+      ]);
+    await save({ site: 'a' }, { site: 'a' });
+    await happen('domain.reverify_requested', old, 2);
+    await happen('domain.reverify_requested', old);
+    await save({ site: 'b' }, {});
+    await happen('domain.reverify_requested', noon);
+    const of020 = await db.prisma.$queryRaw`
+      SELECT number::int, metadata, project_metadata AS "projectMetadata" FROM event ORDER BY id`;
+    const [first, second] = [{ site: 'a' }, { site: 'b' }];
+    expect(of020).toEqual([
+      ...[2, 3, 4].map((number) => ({ number, metadata: first, projectMetadata: first })),
+      { number: 5, metadata: second, projectMetadata: {} },
+    ]);
+    const values = async () =>
+      (await db.prisma.eventMetadata.findMany({ orderBy: { id: 'asc' } })).map(
+        ({ value }) => value,
+      );
+    expect(await values()).toEqual([first, second]);
+    await detach();
+    await prune();
+    // Events that use it again can come at the same time.
+    await save(first, {});
+    await Promise.all([
+      pruneAllMetadata(),
+      ...Array.from({ length: 5 }, () => happen('domain.reverify_requested', noon)),
+      pruneAllMetadata(),
+    ]);
+    const recorded = { where: { metadata: { value: { equals: first } } } };
+    expect(await db.prisma.event.count(recorded)).toBe(5);
+    await db.prisma.event.deleteMany(recorded);
+    await pruneAllMetadata();
+    expect(await values()).toEqual([second]);
   });
 
   it.skipIf(!available)('loses no event and no replay that comes at the same time', async () => {

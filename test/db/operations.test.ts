@@ -33,8 +33,8 @@ beforeEach(() => database.prisma.event.deleteMany());
 /** `count` events spread evenly between these hours before noon, in the order of their times. */
 async function events(count: number, fromHours: number, toHours: number): Promise<void> {
   await database.pool.query(
-    `INSERT INTO event (project_id, number, domain_id, type, data, at)
-     SELECT $1, (SELECT coalesce(max(number), 0) FROM event) + n, $2, 'domain.live', '{}',
+    `INSERT INTO recorded_event (project_id, number, domain_id, type, data, at)
+     SELECT $1, (SELECT coalesce(max(number), 0) FROM recorded_event) + n, $2, 'domain.live', '{}',
        $3::timestamptz - make_interval(secs => 3600 * ($4::float8 + ($5::float8 - $4::float8) * n / $6::float8))
      FROM generate_series(1, $6::int) AS n`,
     [ids.project, ids.domain, noon, fromHours, toHours, count],

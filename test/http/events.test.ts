@@ -203,7 +203,7 @@ describe('The event stream', () => {
     await happens(1);
     expect(await reading.numbers(1)).toEqual([last + 1]);
     // The same for a reader that is connected during the restore.
-    await t.prisma.$executeRaw`DELETE FROM event WHERE number > ${last}`;
+    await t.prisma.$executeRaw`DELETE FROM recorded_event WHERE number > ${last}`;
     await t.prisma.$executeRaw`UPDATE project SET last_event_number = ${last}`;
     expect((await reading.next())?.event).toBe('stream.reset');
     await happens(1);
@@ -213,7 +213,7 @@ describe('The event stream', () => {
   it('continues with the first event that is left, if older ones were deleted', async () => {
     await happens(3);
     const last = await newest();
-    await t.prisma.$executeRaw`DELETE FROM event WHERE number < ${last - 1}`;
+    await t.prisma.$executeRaw`DELETE FROM recorded_event WHERE number < ${last - 1}`;
     expect(await (await read(0)).numbers(2)).toEqual([last - 1, last]);
     expect(await (await read(last - 2)).numbers(2)).toEqual([last - 1, last]);
   });

@@ -94,11 +94,11 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     await database.pool.query(`
       WITH hook AS (
         INSERT INTO webhook (id, project_id, url, event_types, sealed_secret)
-        SELECT gen_random_uuid(), project_id, 'https://nobody.example/', '{}', '\\x00' FROM event LIMIT 1
+        SELECT gen_random_uuid(), project_id, 'https://nobody.example/', '{}', '\\x00' FROM recorded_event AS event LIMIT 1
         RETURNING id, project_id)
       INSERT INTO webhook_delivery (id, webhook_id, event_id, next_attempt_at, queued_at, created_at)
       SELECT '${id}', hook.id, event.id, now() - interval '1 minute', now(), now()
-      FROM hook JOIN event ON event.project_id = hook.project_id LIMIT 1`);
+      FROM hook JOIN recorded_event AS event ON event.project_id = hook.project_id LIMIT 1`);
     const before = (await repairs())['missing_job'] ?? 0;
     await until('repaired', async () => ((await repairs())['missing_job'] ?? 0) > before);
   });

@@ -21,8 +21,10 @@ const event = {
   },
   domain: { hostname: 'docs.shop.test' },
   domainId: '00000000-0000-0000-0000-00000000000d',
-  metadata: { site: 'handbook' },
-  projectMetadata: {},
+  metadata: { value: { site: 'handbook' } },
+  projectMetadata: null,
+  metadataCopy: {},
+  projectMetadataCopy: {},
   projectId: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
   messageId: '5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
 };

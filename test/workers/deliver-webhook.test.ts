@@ -45,8 +45,10 @@ function aDelivery(
       projectId: 'p1',
       domain: { hostname: 'docs.shop.test' },
       domainId: '00000000-0000-0000-0000-00000000000d',
-      metadata: { site: 'handbook' },
-      projectMetadata: {},
+      metadata: { value: { site: 'handbook' } },
+      projectMetadata: null,
+      metadataCopy: {},
+      projectMetadataCopy: {},
     },
     ...parts,
   };

@@ -58,7 +58,7 @@ async function bringBackOrMake(
   const now = at.toISOString();
   const [row] = await tx.$queryRaw<{ queued: bigint; last: bigint | null }[]>`
     WITH chosen AS (
-      SELECT id, number FROM event
+      SELECT id, number FROM recorded_event
       WHERE project_id = ${events.projectId}::uuid AND number > ${after} AND number <= ${last}
         AND (${types}::text[] = '{}' OR type = ANY (${types}::text[]))
         ${andVisible(access, Prisma.sql`project_id`)}

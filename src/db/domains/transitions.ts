@@ -182,7 +182,7 @@ async function findLastHolder(
   const [last] = await tx.$queryRaw<{ id: string; projectId: string }[]>`
     SELECT domain.id::text AS id, project_id::text AS "projectId"
     FROM domain CROSS JOIN LATERAL (
-      SELECT event.id FROM event WHERE domain_id = domain.id AND type = 'domain.verified'
+      SELECT event.id FROM recorded_event AS event WHERE domain_id = domain.id AND type = 'domain.verified'
       ORDER BY event.id DESC LIMIT 1) AS verified
     WHERE hostname = ${hostname} ORDER BY verified.id DESC LIMIT 1`;
   return last ?? null;

@@ -36,8 +36,8 @@ export const clockTomorrow = shifted('tomorrow', 'a day ahead', 24 * 60 * MINUTE
 /** A window lasts 12 minutes here, so none that started later can have ended. */
 async function endedEarly({ system }: World, since: Date): Promise<string[]> {
   const rows = await system.sql<{ hostname: string; type: string }>(
-    `SELECT hostname, type FROM event JOIN domain ON domain.id = domain_id
-     WHERE event.id > (SELECT coalesce(max(id), 0) FROM event WHERE at < $1)
+    `SELECT hostname, type FROM recorded_event AS event JOIN domain ON domain.id = domain_id
+     WHERE event.id > (SELECT coalesce(max(id), 0) FROM recorded_event WHERE at < $1)
        AND (type = 'certificate.ended'
          OR type = 'domain.failed' AND pending_since > now() - interval '11 minutes')`,
     [since],

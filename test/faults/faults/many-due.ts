@@ -74,7 +74,7 @@ async function forget({ system }: World): Promise<void> {
   await system.sql(`
     SELECT count(*) FROM (
       SELECT id FROM domain WHERE project_id IN ${ofCrowd} ORDER BY id FOR UPDATE) AS locked;
-    DELETE FROM event WHERE project_id IN ${ofCrowd};
+    DELETE FROM recorded_event WHERE project_id IN ${ofCrowd};
     DELETE FROM domain WHERE project_id IN ${ofCrowd};
     DELETE FROM project WHERE slug LIKE 'crowd-%'`);
 }

@@ -20,7 +20,7 @@ export const histories: Invariant = {
       `SELECT * FROM (
          SELECT project.id, count(event.id) AS count, coalesce(min(number), 1) AS lowest,
            coalesce(max(number), 0) AS highest, last_event_number AS last
-         FROM project LEFT JOIN event ON event.project_id = project.id GROUP BY project.id
+         FROM project LEFT JOIN recorded_event AS event ON event.project_id = project.id GROUP BY project.id
        ) AS numbers WHERE lowest <> 1 OR highest <> count OR last <> count`,
     );
     return few([
@@ -40,7 +40,7 @@ async function illegal({ system }: World): Promise<string[]> {
     `SELECT (SELECT json_agg(json_build_object('id', id, 'hostname', hostname, 'status', status,
          'removed', removed_at IS NOT NULL)) FROM domain) AS domains,
        (SELECT json_agg(json_build_object('domain_id', domain_id, 'type', type) ORDER BY id)
-         FROM event) AS events`,
+         FROM recorded_event) AS events`,
   );
   const recorded = new Map<string, string[]>();
   for (const { domain_id, type } of read?.events ?? []) {

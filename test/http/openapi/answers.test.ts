@@ -54,8 +54,10 @@ describe('The OpenAPI document covers', () => {
       data: data as never,
       at: noon,
       domainId: '00000000-0000-0000-0000-00000000000d',
-      metadata: { site: 'handbook' },
-      projectMetadata: {},
+      metadata: null,
+      projectMetadata: null,
+      metadataCopy: { site: 'handbook' },
+      projectMetadataCopy: {},
       domain: { hostname: 'docs.shop.test' },
     });
     expectDocumented(routes, `GET ${path}/timeline`, ok([event]));
