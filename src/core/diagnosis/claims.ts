@@ -64,11 +64,18 @@ export const claims: FamilyOf<ClaimFinding> = {
         hostname,
         isAtApex(proof.record)
           ? ''
-          : ` Or, without a proxy, create the CNAME record of exactly ${hostname} with the value ${target}, which proves it, too.`,
+          : `${endsWildcard(route, hostname)} Or, without a proxy, create the CNAME record of exactly ${hostname} with the value ${target}, which proves it, too.`,
       ),
     }),
   },
 };
+
+/** A name below exists then, so the wildcard no longer answers for it (RFC 4592, 2.2.2). */
+function endsWildcard(route: SharedRoute, hostname: string): string {
+  return route === 'addresses'
+    ? ''
+    : ` It ends a wildcard for ${hostname}, so also create a record of exactly ${hostname} like the wildcard's.`;
+}
 
 const summaries: { readonly [R in SharedRoute]: (hostname: string) => string } = {
   wildcard: (hostname) =>
