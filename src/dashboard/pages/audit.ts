@@ -1,4 +1,5 @@
 /** Who did what in the session's account, or in the installation. */
+import { isUuid } from '../../core/uuid.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { AuditView } from '../client.ts';
 import type { Link, PageContent, PageRoute, SignedInRequest } from '../layout.ts';
@@ -77,12 +78,14 @@ const kinds: Readonly<Record<string, string>> = {
   escalations: 'escalation',
   processes: 'process',
 };
+/** Of a UUID. */
 const SHORT_ID = 8;
 
-/** A domain by its name, everything else by its kind and the start of its ID. */
+/** A domain by its name, everything else by its kind and its ID. */
 function nameOf(object: string): string {
   const parts = object.split('/').filter((part) => part !== '');
   const [kind = '', id = ''] = parts.slice(-2);
   if (kind === 'domains') return id;
-  return kind in kinds ? `${kinds[kind]} ${id.slice(0, SHORT_ID)}` : object;
+  const shortId = isUuid(id) ? id.slice(0, SHORT_ID) : id;
+  return kind in kinds ? `${kinds[kind]} ${shortId}` : object;
 }

@@ -112,7 +112,7 @@ function signIns(asked: SignedInRequest, sessions: readonly SessionView[]): Html
     { heading: 'Key', cell: ({ keyName }) => keyName, names: true },
     { heading: 'Signed in', cell: ({ createdAt }) => relativeTime(createdAt, now) },
     { heading: 'Address', cell: ({ address }) => address },
-    { heading: 'Browser', cell: ({ userAgent }) => userAgent },
+    { heading: 'Browser', cell: ({ userAgent }) => userAgent, className: 'wide' },
     ...(offers(session, 'keys:write') ? [end] : []),
   ];
   return html`<div><h2>Sessions</h2>
