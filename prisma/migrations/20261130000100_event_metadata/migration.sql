@@ -38,7 +38,7 @@ ALTER TABLE "recorded_event" ADD CONSTRAINT "recorded_event_metadata_id_fkey" FO
 -- AddForeignKey
 ALTER TABLE "recorded_event" ADD CONSTRAINT "recorded_event_project_metadata_id_fkey" FOREIGN KEY ("project_metadata_id") REFERENCES "event_metadata"("id") ON DELETE RESTRICT ON UPDATE CASCADE NOT VALID;
 
--- What processes of 0.2.0 read during an upgrade or after a rollback. Drop it in the version after the next one.
+-- What processes of 0.2.0 read during an upgrade or after a rollback. A later version drops it.
 CREATE VIEW "event" AS SELECT "id", "project_id", "number", "message_id", "domain_id", "type", "data", "at",
     COALESCE((SELECT "value" FROM "event_metadata" WHERE "event_metadata"."id" = "metadata_id"), "metadata") AS "metadata",
     COALESCE((SELECT "value" FROM "event_metadata" WHERE "event_metadata"."id" = "project_metadata_id"), "project_metadata") AS "project_metadata"
