@@ -26,6 +26,7 @@ function apiOver(pool: pg.Pool) {
   onTestFinished(() => prisma.$disconnect());
   const service = plainService({
     accounts: {},
+    audit: {},
     database: { prisma, pool },
     pets: createPetStore({ prisma, pool }),
     now: () => new Date(),
