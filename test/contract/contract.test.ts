@@ -50,8 +50,8 @@ async function bySchema(
 
 /* Keeps one request of each POST under way, so that the same requests get 409. */
 
-/** Each holds one of a process's ten connections (src/db/engine/client.ts). */
-const AT_ONCE = 8;
+/** Each holds one of the installation's places: half of ten while others have requests (src/http/limits/turns.ts). */
+const AT_ONCE = 2;
 
 /** Runs `act` with a few cases at a time and returns all results. */
 async function whileBusy(
