@@ -77,6 +77,10 @@ export function createAuditStore(prisma: PrismaClient): AuditStore {
       const conditions = [
         ...visible(access),
         ...filtered(filters),
+        // An account must not find out what one of the operators' keys did.
+        ...(access.kind === 'account' && filters.keyId !== undefined
+          ? [Prisma.sql`api_key.account_id IS NOT NULL`]
+          : []),
         ...when(after ?? undefined, (id) => Prisma.sql`entry.id < ${id}`),
       ];
       const rows = await prisma.$queryRaw<ShownAuditEntry[]>`

@@ -163,7 +163,10 @@ async function answerTo(
   if (found.kind === 'answer') return refusal ?? found.answer;
   const passed = { key, access, requestId, ...found };
   const answer = refusal ?? (await perform(pipeline, raw, passed));
-  if (answer.status === 403) await auditedOf(pipeline, raw, passed)?.refused(answer);
+  const audited = answer.status === 403 ? auditedOf(pipeline, raw, passed) : null;
+  if (audited === null || key === null) return answer;
+  const leave = await pipeline.turns.take(lineOf(key.access));
+  await audited.refused(answer).finally(leave);
   return answer;
 }
 

@@ -2,6 +2,7 @@
  * The audit log: each change and its entry are committed together. Refusals for lack of rights get
  * an entry, too. Entries name fields, never values.
  */
+import { holdsKey } from '../../config/api-key.ts';
 import type { Access } from '../../core/access.ts';
 import { isUuid } from '../../core/uuid.ts';
 import type { NewAuditEntry } from '../../db/audit.ts';
@@ -63,8 +64,9 @@ export function createAuditing({
   async function inSteps(request: AuditedRequest, change: () => Promise<ApiResponse>) {
     const id = await audit.record(entryOf(request, null, now()));
     const answer = await change();
-    if (answer.status < 400) await audit.finish(id, answer.status);
-    else await audit.withdraw(id);
+    // Other refusals can come after some of the steps.
+    if (answer.status === 404) await audit.withdraw(id);
+    else await audit.finish(id, answer.status);
     return answer;
   }
 }
@@ -90,7 +92,7 @@ function entryOf(
     sessionId: key.sessionId,
     accountId: access.kind === 'account' ? access.accountId : uuidOrNull(params['accountId']),
     projectId: uuidOrNull(projectId),
-    ofKeyId: params['keyId'],
+    ofKeyId: /^\/v1\/keys\/(\w+)$/.exec(object)?.[1],
     address,
     requestId,
     ...(answer === null ? { status: null, code: null } : resultOf(answer)),
@@ -105,5 +107,16 @@ function uuidOrNull(text: string | undefined): string | null {
 /** Up to its last parameter: the rest of the path is what is done. */
 function pathOf(path: string, params: Readonly<Record<string, string>>): string {
   const [named = path] = /^.*:\w+/.exec(path) ?? [];
-  return named.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  return named.replace(/:(\w+)/g, (_, name: string) => shown(name, params[name] ?? ''));
+}
+
+/** Only what can be a name or an ID: other text can be long, or a secret. */
+function shown(name: string, value: string): string {
+  const isShown =
+    name === 'keyId'
+      ? /^(?:[0-9A-Za-z]{12}|configured)$/.test(value)
+      : name === 'hostname'
+        ? /^[\p{L}\p{N}\p{M}._-]{1,253}$/u.test(value) && !holdsKey(value)
+        : isUuid(value);
+  return isShown ? encodeURIComponent(value) : `:${name}`;
 }

@@ -102,7 +102,7 @@ type RouteDocs = {
   readonly isRepeated?: true;
   /** Whether the handler waits for other servers, without a database connection. */
   readonly waitsForOthers?: true;
-  /** Whether a change takes several transactions; a repetition continues it. */
+  /** Whether a change must not be one transaction: it has several, or sends requests to others. */
   readonly commitsInSteps?: true;
   /** Whether the audit log has its reads. */
   readonly showsSecret?: true;

@@ -45,6 +45,7 @@ function entryView(entry: ShownAuditEntry, access: Access, summaries: ReadonlyMa
   const shown = { keyId, keyName, sessionId, address };
   return {
     ...done,
+    requestId: isHidden ? null : done.requestId,
     summary: summaries.get(done.operation) ?? done.operation,
     actor: isHidden
       ? { kind, keyId: null, keyName: null, sessionId: null, address: null }

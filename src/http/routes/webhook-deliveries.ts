@@ -68,6 +68,8 @@ export function testWebhook(service: Service, owners: Owners, sendTest: SendTest
       'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook. Every request sends a message, also with an `Idempotency-Key`.',
     success: success(200, 'The result', webhookTest, docsWebhookTest),
     isRepeated: true,
+    waitsForOthers: true,
+    commitsInSteps: true,
     refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
     handle: ({ access, params }) =>
       withWebhook(service, owners, { access, params }, async (webhook) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idOfCursor } from '../pipeline/cursor.ts';
-import { int64, time, wholeNumber } from '../pipeline/json.ts';
+import { int64, text, time, wholeNumber } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { component } from './common.ts';
 
@@ -50,9 +50,9 @@ export const auditQuery = z.strictObject({
   limit: limitOf('entries'),
   cursor: cursorOf(idOfCursor),
   projectId: z.uuid().optional().describe('Filter by project'),
-  keyId: z.string().optional().describe('Filter by the key that acted'),
-  operation: z.string().optional().describe('Filter by operation'),
-  object: z.string().optional().describe('Filter by the exact path of what was changed'),
+  keyId: text({ max: 64 }).optional().describe('Filter by the key that acted'),
+  operation: text({ max: 64 }).optional().describe('Filter by operation'),
+  object: text({ max: 1_000 }).optional().describe('Filter by the exact path of what was changed'),
   since: moment('Only entries from this time on'),
   until: moment('Only entries before this time'),
 });
@@ -60,7 +60,8 @@ export const auditQuery = z.strictObject({
 function moment(description: string) {
   return z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-11-20T12:00:00Z' })
-    .transform((text) => new Date(text))
+    .transform((given) => new Date(given))
+    .refine((at) => at.getUTCFullYear() > 0 && at.getUTCFullYear() < 10_000, 'is too far away')
     .optional()
     .describe(description);
 }
