@@ -166,6 +166,7 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
       'outlives_maker',
     ],
     handle: async ({ access, key: asking, params: { keyId }, body: { graceSeconds } }) => {
+      if (!isKeyId(keyId)) return refuse('key_not_found');
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
       if (unfit !== null) return unfit;
       const at = now();
@@ -198,6 +199,7 @@ function revokeKey({ apiKeys, now }: Service, forget: ForgetCredential): Route {
     success: success(204, 'The key is revoked'),
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ access, key: asking, params: { keyId } }) => {
+      if (!isKeyId(keyId)) return refuse('key_not_found');
       const unfit = await refuseStronger(apiKeys, access, asking, keyId);
       if (unfit !== null) return unfit;
       const result = await apiKeys.revoke(access, keyId, now());
