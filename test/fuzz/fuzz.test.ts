@@ -69,7 +69,9 @@ describe.skipIf(skips)('The API under thousands of requests over sockets', () =>
         await run.send(REQUESTS * share);
         memory.push(await service.measure());
       }
-      expect(service.faults()).toEqual([]);
+      // Prisma reads relations at once, which pg 8 puts in order in a transaction, with this warning.
+      const known = /client\.query\(\) when the client is already|--trace-deprecation/;
+      expect(service.faults().filter((line) => !known.test(line))).toEqual([]);
       expect(service.longTurn()).toBeNull();
       expect(await service.call('GET', '/healthz')).toEqual({ status: 'alive' });
       expectNoLeak(memory);
