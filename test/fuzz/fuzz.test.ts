@@ -49,6 +49,9 @@ describe.skipIf(skips)('The API without a socket', () => {
   });
 });
 
+/** Prisma reads relations at once, which pg 8 puts in order in a transaction, with this warning. */
+const known = /client\.query\(\) when the client is already|--trace-deprecation/;
+
 describe.skipIf(skips)('The API under thousands of requests over sockets', () => {
   let service: FuzzedService;
   let known: Known;
@@ -69,8 +72,6 @@ describe.skipIf(skips)('The API under thousands of requests over sockets', () =>
         await run.send(REQUESTS * share);
         memory.push(await service.measure());
       }
-      // Prisma reads relations at once, which pg 8 puts in order in a transaction, with this warning.
-      const known = /client\.query\(\) when the client is already|--trace-deprecation/;
       expect(service.faults().filter((line) => !known.test(line))).toEqual([]);
       expect(service.longTurn()).toBeNull();
       expect(await service.call('GET', '/healthz')).toEqual({ status: 'alive' });
