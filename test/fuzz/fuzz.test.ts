@@ -50,7 +50,7 @@ describe.skipIf(skips)('The API without a socket', () => {
 });
 
 /** Prisma reads relations at once, which pg 8 puts in order in a transaction, with this warning. */
-const known = /client\.query\(\) when the client is already|--trace-deprecation/;
+const expected = /client\.query\(\) when the client is already|--trace-deprecation/;
 
 describe.skipIf(skips)('The API under thousands of requests over sockets', () => {
   let service: FuzzedService;
@@ -72,7 +72,7 @@ describe.skipIf(skips)('The API under thousands of requests over sockets', () =>
         await run.send(REQUESTS * share);
         memory.push(await service.measure());
       }
-      expect(service.faults().filter((line) => !known.test(line))).toEqual([]);
+      expect(service.faults().filter((line) => !expected.test(line))).toEqual([]);
       expect(service.longTurn()).toBeNull();
       expect(await service.call('GET', '/healthz')).toEqual({ status: 'alive' });
       expectNoLeak(memory);
