@@ -6,7 +6,7 @@ import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { DomainRecord, Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
-import { type DomainDetails, details } from './domains/domain-list.ts';
+import { type DomainDetails, findDetails } from './domains/domain-list.ts';
 import { servedInSql } from './domains/domain-row.ts';
 import { type SweepName, sweeps } from './domains/sweeps.ts';
 import type { PrismaClient } from './generated/client.ts';
@@ -143,15 +143,16 @@ export function findDomains(
 }
 
 /** Finds removed domains, too. */
-export function findWatchedDomain(
+export async function findWatchedDomain(
   prisma: PrismaClient,
   _operator: Installation,
   id: string,
 ): Promise<OperationsDomain | null> {
-  return prisma.domain.findUnique({
-    where: { id },
-    include: { ...details, project: { select: { name: true } } },
-  });
+  const found = await findDetails(prisma, { id });
+  if (found === null) return null;
+  const where = { id: found.projectId };
+  const project = await prisma.project.findUniqueOrThrow({ where, select: { name: true } });
+  return { ...found, project };
 }
 
 /** Of jobs that have not succeeded since, including ended records. */

@@ -4,6 +4,7 @@ import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Hsts } from '../../core/operations/edge-route.ts';
 import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { visibleInSql } from '../access.ts';
+import { inTransaction } from '../engine/transaction.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf, when } from '../page.ts';
 
@@ -99,12 +100,21 @@ const escalations = {
   certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
-/** Not inside a transaction, which has only one connection. */
-export const details = {
+const details = {
   ...escalations,
   observation: true,
   hsts: true,
 } as const satisfies Prisma.DomainInclude;
+
+/** The first one. In a transaction, its relations are read one by one. */
+export async function findDetails(
+  prisma: PrismaClient,
+  where: Prisma.DomainWhereInput,
+): Promise<DomainDetails | null> {
+  if (!inTransaction()) return prisma.domain.findFirst({ where, include: details });
+  const found = await prisma.domain.findFirst({ where, select: { id: true } });
+  return found && detailsIn(prisma, found.id);
+}
 
 /** One by one: Prisma queries relations concurrently, but a transaction has only one connection. */
 export async function detailsIn(tx: Prisma.TransactionClient, id: string): Promise<DomainDetails> {

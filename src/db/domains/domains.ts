@@ -23,8 +23,8 @@ import { commit, commitFirst, loadLocked, saveMetadata } from './commit.ts';
 import {
   type DomainDetails,
   type DomainFilters,
-  details,
   detailsIn,
+  findDetails,
   loadDomainPage,
 } from './domain-list.ts';
 import { type DomainRow, heldInSql } from './domain-row.ts';
@@ -102,15 +102,9 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
     list: (access, filters, page) => loadDomainPage(prisma, access, filters, page),
     find: (access, projectId, hostname) =>
-      prisma.domain.findFirst({
-        where: { projectId, hostname, removedAt: null, ...ofVisibleProject(access) },
-        include: details,
-      }),
+      findDetails(prisma, { projectId, hostname, removedAt: null, ...ofVisibleProject(access) }),
     findById: (access, id) =>
-      prisma.domain.findFirst({
-        where: { id, removedAt: null, ...ofVisibleProject(access) },
-        include: details,
-      }),
+      findDetails(prisma, { id, removedAt: null, ...ofVisibleProject(access) }),
     add: (access, domain, at) => prisma.$transaction((tx) => addDomain(tx, access, domain, at)),
     requestVerify: (access, projectId, hostname, at) =>
       prisma.$transaction((tx) => requestVerify(tx, access, { projectId, hostname }, at)),
