@@ -26,7 +26,7 @@ const ROUND_MS = 90;
  */
 const PRUNE_EVERY_MS = MINUTE;
 const PRUNED_AT_ONCE = 5_000;
-/** Each of deliveries and of events; no delivery is queued meanwhile. */
+/** Each of deliveries and of events; it queues no delivery during that time. */
 const PRUNING_MS = SECOND;
 /** How often within `lostAfterMs` it looks for lost jobs and disabled webhooks. */
 const TEND_SHARE = 6;

@@ -79,7 +79,7 @@ async function quietFor(url: string, account: Account): Promise<readonly number[
 
 type Flood = { readonly url: string; readonly noisy: Account; readonly call: Call };
 
-/** In a thread of its own. Ends at the first message, with the number of answers. */
+/** In a separate thread. Ends at the first message, with the number of answers. */
 async function flood({ url, noisy, call }: Flood): Promise<void> {
   let isOver = false;
   let answered = 0;

@@ -164,11 +164,22 @@ describe('The audit log', () => {
       operation: 'deleteProject',
       status: 403,
       code: 'insufficient_scope',
+      object: '/v1/projects/:projectId',
       accountId: one.accountId,
     });
+    // Neither a secret nor a text that PostgreSQL refuses, and both refusals are one entry.
+    for (const id of [one.key, 'x'.repeat(4_000), '%00']) {
+      expect((await call(`DELETE /v1/keys/${id}`, { key })).status).toBe(403);
+    }
+    const [, ...others] = await entries(`?keyId=${id}`);
+    const [forKeys] = await entries(`?keyId=${id}&operation=revokeKey`);
+    expect([others.length, forKeys?.object, forKeys?.count]).toEqual([1, '/v1/keys/:keyId', 3]);
+    for (const wrong of ['keyId=%00', 'object=%00', 'since=0000-01-01T00:00:00Z']) {
+      expect((await call(`GET /v1/audit?${wrong}`, { key: one.key })).status).toBe(400);
+    }
     const nowhere = 'DELETE /v1/projects/nonsense';
     expect((await call(nowhere, { key: one.key })).status).toBe(404);
-    expect(await done()).toBe(before + 1);
+    expect(await done()).toBe(before + 4);
   });
 
   it('has an operation of several steps from its first one on', async () => {

@@ -31,7 +31,7 @@ async function listPage(asked: SignedInRequest): Promise<PageContent> {
     title: 'Audit log',
     main: html`<header class="head"><div class="head-title"><h1>Audit log</h1></div><div class="head-actions">${all}</div></header>
 <div class="stack"><p class="quiet">Who changed what, signed in, or was refused for lack of rights. Entries are kept for 400 days. Follow a name to see only its entries.</p>
-${entries.length === 0 ? empty('No entries', 'Nobody has done this yet.') : table('Entries', columns(asked), entries)}
+${entries.length === 0 ? empty('No entries', 'Nothing like this was done yet.') : table('Entries', columns(asked), entries)}
 ${pager(query, next, link('/audit'), filters)}</div>`,
   };
 }

@@ -78,7 +78,7 @@ async function limited(
   }
 }
 
-/** Null if the text is no key, because it has another format than generated keys and `apiKey`. */
+/** Null if the text is not a key, because it has another format than generated keys and `apiKey`. */
 function keyIdIn(key: string, apiKey: string | undefined): string | null {
   const typed = parseKey(key);
   if (typed.kind === 'ours') return typed.id;

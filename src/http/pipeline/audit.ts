@@ -52,6 +52,8 @@ export function createAuditing({
         if (answer.status < 400) await audit.record(entryOf(request, answer, now()));
         return answer;
       };
+      // It changes nothing here, and a transaction must not wait for others.
+      if (request.route.waitsForOthers === true) return recorded();
       // With an Idempotency-Key, the caller undoes refused ones.
       return inTransaction() ? recorded() : undoRefused(transact, recorded);
     },
@@ -82,8 +84,11 @@ function entryOf(
   answer: ApiResponse | null,
   at: Date,
 ): NewAuditEntry {
-  const object = answer?.headers?.['location'] ?? pathOf(route.path, params);
-  const [, projectId] = /^\/v1\/projects\/([^/]+)/.exec(object) ?? [];
+  // Without IDs, so that refused requests are few different entries.
+  const named = answer?.status === 403 ? {} : params;
+  const object = answer?.headers?.['location'] ?? pathOf(route.path, named);
+  const [, inPath] = /^\/v1\/projects\/([^/]+)/.exec(object) ?? [];
+  const projectId = inPath ?? (answer?.body as { projectId?: string } | undefined)?.projectId;
   return {
     operation: route.operationId,
     object,

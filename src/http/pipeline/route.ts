@@ -100,9 +100,9 @@ type RouteDocs = {
   readonly refusals?: readonly ErrorCode[];
   /** Whether a POST ignores Idempotency-Key, because each request is meant to have an effect. */
   readonly isRepeated?: true;
-  /** Whether the handler waits for other servers, without a database connection. */
+  /** Whether the handler waits for other servers: it gets no transaction and takes no account's turn. */
   readonly waitsForOthers?: true;
-  /** Whether a change must not be one transaction: it has several, or sends requests to others. */
+  /** Whether a change takes several transactions; a repetition continues it. */
   readonly commitsInSteps?: true;
   /** Whether the audit log has its reads. */
   readonly showsSecret?: true;

@@ -69,7 +69,6 @@ export function testWebhook(service: Service, owners: Owners, sendTest: SendTest
     success: success(200, 'The result', webhookTest, docsWebhookTest),
     isRepeated: true,
     waitsForOthers: true,
-    commitsInSteps: true,
     refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
     handle: ({ access, params }) =>
       withWebhook(service, owners, { access, params }, async (webhook) => {

@@ -20,7 +20,7 @@ const actor = component('AuditActor', 'Who acted', {
   address: z.nullable(z.string()).describe("The client's address"),
 });
 
-export const auditEntry = component('AuditEntry', 'Something that somebody did', {
+export const auditEntry = component('AuditEntry', 'An action, and who did it', {
   id: int64().describe('ID of the entry'),
   at: time().describe('When it was done; the first time if it was repeated'),
   lastAt: time().describe('When it was done the last time'),
@@ -40,7 +40,7 @@ export const auditEntry = component('AuditEntry', 'Something that somebody did',
   projectId: z.nullable(z.uuid()).describe('Project; null if none'),
   status: z
     .nullable(wholeNumber({ min: 100, max: 599 }))
-    .describe('HTTP status; null: it began, and did not finish yet'),
+    .describe('HTTP status; null: it has started and not finished'),
   code: z.nullable(z.string()).describe('Error code if it was refused'),
   requestId: z.nullable(z.string()).describe('X-Request-Id of the first request'),
 });
