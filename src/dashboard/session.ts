@@ -50,7 +50,7 @@ export type Sessions = {
   /** Null: missing, past its end or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
   /** This process refuses it from now on, others within 5 s. */
-  readonly end: (session: DashboardSession) => Promise<void>;
+  readonly end: (session: DashboardSession, address: string) => Promise<void>;
   /** The Set-Cookie value that deletes the cookie. */
   readonly ended: string;
 };
@@ -108,11 +108,11 @@ export function createSessions(service: SessionService, forget: ForgetCredential
         return null; // past its end, encrypted with another key, or invalid
       }
     },
-    async end({ id }) {
+    async end({ id }, address) {
       await transact(service.database.prisma, async () => {
         const session = await sessions.get(wholeInstallation, id);
         const hasEnded = await sessions.end(wholeInstallation, id);
-        if (session && hasEnded) await record(service, 'signOut', session);
+        if (session && hasEnded) await record(service, 'signOut', { ...session, address });
       });
       forget(id);
     },

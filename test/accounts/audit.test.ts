@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accessTo } from '../../src/core/access.ts';
+import { accessTo, wholeInstallation } from '../../src/core/access.ts';
 import { accountScopes } from '../../src/core/operations/scopes.ts';
 import { AUDIT_KEPT_MS } from '../../src/db/audit.ts';
-import { isAudited } from '../../src/http/pipeline/audit.ts';
+import { inTransaction } from '../../src/db/engine/transaction.ts';
+import { createAuditing, isAudited } from '../../src/http/pipeline/audit.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { askingFor } from './strangers.ts';
 import { API_KEY, type Customer, startTwoAccounts, type TwoAccounts } from './two-accounts.ts';
@@ -199,6 +200,27 @@ describe('The audit log', () => {
     Object.assign(accounts, { close });
     const [entry] = await entries('?operation=closeAccount');
     expect([...states, entry?.status, entry?.accountId]).toEqual([null, 204, id]);
+  });
+
+  it('holds a transaction around a change, but not while a handler waits for others', async () => {
+    const { one, service } = world;
+    const auditing = createAuditing(service);
+    const inside = new Map<string, boolean>();
+    for (const route of everyRoute().filter(isAudited)) {
+      const key = { id: one.keyId, sessionId: null, scopes: [], access: wholeInstallation };
+      const about = { route, params: {}, key, access: key.access, requestId: 'x', address: '::1' };
+      await auditing({ ...about, body: undefined }).run(async () => {
+        inside.set(route.operationId, inTransaction());
+        return { status: 200 };
+      });
+    }
+    const without = [...inside].flatMap(([operation, holds]) => (holds ? [] : [operation]));
+    expect(without.sort()).toEqual([
+      'closeAccount',
+      'deleteProject',
+      'testOperatorWebhook',
+      'testWebhook',
+    ]);
   });
 
   it('undoes a change that it cannot record', async () => {

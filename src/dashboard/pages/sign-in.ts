@@ -42,7 +42,7 @@ export function signInPages(
       method: 'POST',
       path: '/sign-out',
       isOpen: true,
-      handle: ({ session }) => signOut(sessions, session),
+      handle: (asked) => signOut(sessions, asked),
     },
   ];
 }
@@ -109,7 +109,7 @@ async function signIn(sessions: Sessions, asked: OpenRequest) {
   const { id: keyId, scopes, accountId, projectIds } = answer.body;
   const reach = accountId === null ? 'installation' : projectIds === null ? 'account' : 'projects';
   const userAgent = headers['user-agent'] ?? '';
-  if (session !== null) await sessions.end(session);
+  if (session !== null) await sessions.end(session, address);
   const cookie = await sessions.begin({ keyId, scopes, reach, address, userAgent });
   // The next page checks that the browser kept the cookie; over plain HTTP it does not.
   const own = ownPath(then);
@@ -117,8 +117,8 @@ async function signIn(sessions: Sessions, asked: OpenRequest) {
   return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
 }
 
-async function signOut(sessions: Sessions, session: DashboardSession | null) {
-  if (session !== null) await sessions.end(session);
+async function signOut(sessions: Sessions, { address, session }: OpenRequest) {
+  if (session !== null) await sessions.end(session, address);
   return { kind: 'see_other', path: '/', cookie: sessions.ended } as const;
 }
 
